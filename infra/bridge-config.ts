@@ -13,9 +13,14 @@ import {
   UPSTREAM_HOSTS_MAX,
   upstreamHost,
 } from '../shared/config/account-rules.ts';
-import { apiAccount, deadLetterQueues, extraRoutes, openCalls } from '../shared/config/api-config.ts';
+import {
+  apiAccount,
+  deadLetterQueues,
+  extraRoutes,
+  openCalls,
+  signInShape,
+} from '../shared/config/api-config.ts';
 import { pollAccountRequest } from '../shared/config/poller-config.ts';
-import { signInShape } from '../shared/config/sign-in-settings.ts';
 import { AppError } from '../shared/runtime/errors.ts';
 import { plainWords } from '../shared/runtime/read-config.ts';
 
@@ -56,10 +61,7 @@ const accountSettings = z
     upstream_page_url: commands.upstream_page_url,
     /** This secret holds the poller's upstream key. */
     key_secret_arn: secretArn,
-    /**
-     * This secret holds the upstream key for commands, which can then be withdrawn alone. By default commands use the
-     * poller's key.
-     */
+    /** This secret holds a key for commands, which can be withdrawn alone. By default commands use the poller's key. */
     command_key_secret_arn: secretArn.optional(),
     /** The service allows the account this many requests a minute: 700, unless it has raised the limit. */
     limit_requests_per_minute: poll.limit_requests_per_minute,
@@ -152,10 +154,7 @@ const settings = z.strictObject({
     .regex(/^[a-z][a-z0-9-]{1,30}$/)
     .default('operations-bridge'),
   accounts: accountsSettings,
-  /**
-   * The accounts are spread over this number of lanes. A lane polls its accounts side by side, in one invocation a
-   * minute. One lane is enough for a hundred accounts of ten projects; `doctor` says when more are needed.
-   */
+  /** The accounts are spread over this number of lanes, each of which polls a hundred accounts of ten projects side by side. */
   lanes: z.number().int().min(1).max(LANES_MAX).default(1),
   /**
    * These lanes poll only the accounts that are pinned to them, such as one with many projects. They have the numbers

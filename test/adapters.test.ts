@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createEventBridgeBus } from '../shared/events/event-bus.ts';
-import { BATCH_BYTES_MAX } from '../shared/records/relay-plan.ts';
+import { BATCH_BYTES_MAX } from '../shared/records/journal.ts';
 import { createSecretKeySource } from '../shared/runtime/secret-key-source.ts';
 import { collect, openAws } from './local/aws/aws-under-test.ts';
 

@@ -4,7 +4,6 @@
  */
 
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
-import { LANE_STATUS_ATTRIBUTES } from '../../shared/accounts/lanes.ts';
 import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents.ts';
 import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes.ts';
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/tokens.ts';
@@ -15,11 +14,10 @@ import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
-import { NUDGE_ATTRIBUTES } from '../../shared/store/nudges.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
-import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.ts';
+import { NUDGE_ATTRIBUTES, REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.ts';
 import { ENDED_SESSION_ATTRIBUTES } from './console/sign-in/ended-sessions.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
 import { HELD_ATTRIBUTES } from './serving/waiting.ts';
@@ -66,7 +64,6 @@ export const apiAccess = {
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
     accounts: ACCOUNTS,
-    lanes: [...KEY, ...LANE_STATUS_ATTRIBUTES],
     usage: [...KEY, ...LEDGER_ATTRIBUTES],
     // What a queued command sends, and the token of a task that waits for it, are for the worker alone.
     queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request' && name !== 'task_token'),

@@ -6,7 +6,6 @@
 import type { Hono } from 'hono';
 import { type PerAccount, perAccount } from '../../shared/accounts/account-directory.ts';
 import { createAccountReader, createAccountStore } from '../../shared/accounts/account-store.ts';
-import { readLaneStatuses } from '../../shared/accounts/lanes.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents.ts';
 import { createConfiguredMutes, createMuteStore } from '../../shared/alerts/mutes.ts';
 import { cursorSealOf } from '../../shared/callers/seal.ts';
@@ -93,7 +92,6 @@ function createReaders(
       directory,
       store: createAccountReader(table, partitions, noteUnreadable),
       statusesOf: (accountIds) => readAccountStatuses(table, accountIds, noteUnreadable),
-      laneStatuses: () => readLaneStatuses(partitions, noteUnreadable),
       clock,
     },
     deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
@@ -152,7 +150,6 @@ function accountAdminOf(
     store: createAccountStore(table, partitions, { ...ports, noteUnreadable }),
     rules,
     check: createAccountCheck({ ...ports, served: () => [...directory.all().values()] }),
-    laneStatuses: () => readLaneStatuses(partitions, noteUnreadable),
     clock,
     hasRecords: async (accountId) => (await table.get(accountKey(accountId))) !== undefined,
     hasQueuedCommands: async (accountId) =>

@@ -4,17 +4,20 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { type ApiEnvironment, type ApiSettings, readApiSettings } from '../../shared/config/api-config.ts';
-import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { CALLS_END } from '../../shared/runtime/concurrency.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
+import { createNudge, nudgingTable } from '../../shared/store/wishes.ts';
 import { createPooledHttp, type ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import { apiAccess } from './access.ts';
 import type { ApiPorts } from './api-ports.ts';
@@ -92,7 +95,7 @@ export function createApiFunction(
       ),
     wakes: { send: async (sent) => (await wakes()).send(sent) },
     telemetry,
-    sendRead: createPooledHttp(READ_SOCKETS_MAX, proxyEnv).sendRead,
+    sendRead: createPooledHttp(READ_SOCKETS_MAX, { proxyEnv }).sendRead,
   });
   return { ...api, telemetry };
 }

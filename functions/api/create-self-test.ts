@@ -8,26 +8,30 @@ import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import type { Probe, SelfTest, SelfTestPorts } from '../../shared/runtime/self-test.ts';
 import {
   indexProbe,
+  type Probe,
   partitionProbe,
   publishProbe,
+  type SelfTest,
+  type SelfTestPorts,
   secretProbe,
   servedAccounts,
   tableProbes,
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/runtime/self-test.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
   alertListOf,
   auditListOf,
   commandsListOf,
   incidentsListOf,
-  LANES_STATUS_PARTITION,
   linesOf,
   mutesListOf,
   projectsListOf,
@@ -71,9 +75,7 @@ export function createApiSelfTest(
           createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
           accounts.map(({ account_id }) => account_id),
         ),
-        ...[ACCOUNTS_PARTITION, LANES_STATUS_PARTITION].map((partition) =>
-          partitionProbe(partitions, partition),
-        ),
+        partitionProbe(partitions, ACCOUNTS_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
         keyingProbe(environment.TOKEN_PEPPER_SECRET_ID),

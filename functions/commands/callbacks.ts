@@ -13,7 +13,7 @@ import {
 } from '../../shared/commands/callbacks.ts';
 import { hasSettled, type QueuedCommand, standingOf } from '../../shared/commands/queued-command.ts';
 import type { CommandRecord } from '../../shared/records/command-record.ts';
-import type { BranchRecord } from '../../shared/records/derived-records.ts';
+import type { BranchRecord } from '../../shared/records/journal-record.ts';
 import { MINUTE_MS } from '../../shared/records/time.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';

@@ -1,29 +1,105 @@
-/** Builds the worker from its environment: the AWS clients behind its ports, and what each account needs. */
+/**
+ * Builds the worker from its environment: the AWS clients behind its ports, and what each account needs: its queue, its
+ * way to the upstream, and its permits.
+ */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { commandSettingsOf } from '../../shared/accounts/account.ts';
-import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import {
+  type AccountDirectory,
+  openAccountDirectory,
+  perAccount,
+} from '../../shared/accounts/account-directory.ts';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
+import { createCallbacks } from '../../shared/commands/callbacks.ts';
+import { createQueueStore } from '../../shared/commands/queue-store.ts';
+import {
+  type AccountPorts,
+  type SharedAccount,
+  upstreamAccount,
+} from '../../shared/commands/upstream-account.ts';
 import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
+import type { ApiAccount } from '../../shared/config/api-config.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
-import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { CALLS_END } from '../../shared/runtime/concurrency.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
+import type { Secret } from '../../shared/runtime/secret.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
+import { createDynamoDbPartitions, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { commandKey } from '../../shared/store/keys.ts';
+import { createCommandRecords } from '../../shared/store/records.ts';
+import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
+import { createNudge, createReadingWishes, nudgingTable } from '../../shared/store/wishes.ts';
 import { commandsAccess } from './access.ts';
 import { createSqsHandBack } from './invocation.ts';
-import { type BatchResponse, work } from './work.ts';
-import { createWorkerAccounts } from './worker-accounts.ts';
+import type { LineDeps } from './line.ts';
+import type { WaitingTasks } from './waiting-tasks.ts';
+import { type BatchResponse, type WorkerAccounts, work } from './work.ts';
+
+export interface WorkerAccountPorts extends AccountPorts {
+  readonly queueKey: () => Promise<Secret>;
+  /** It is undefined when the bridge ends no tasks of workflows. */
+  readonly tasks?: WaitingTasks | undefined;
+  readonly newId: () => string;
+}
+
+/** The lines of a paused account are worked on, too, because the deadlines of their commands go on. */
+export function createWorkerAccounts(
+  directory: AccountDirectory<ApiAccount>,
+  ports: WorkerAccountPorts,
+): WorkerAccounts {
+  const noteUnreadable = createUnreadableNotes(ports.telemetry);
+  const accounts = perAccount(
+    (accountId) => directory.get(accountId)?.settings,
+    (settings: ApiAccount) => {
+      const isPaused = () => directory.get(settings.account_id)?.state !== 'active';
+      const generation = () => directory.get(settings.account_id)?.generation;
+      const account = upstreamAccount(settings, ports, noteUnreadable);
+      const line = { ...lineDeps(settings, ports, { account, noteUnreadable }), isPaused, generation };
+      const { table, tasks } = ports;
+      const callbacks = tasks && {
+        ...line,
+        tasks,
+        callbacks: createCallbacks(table, settings.account_id, noteUnreadable),
+      };
+      return { line, callbacks, idle: () => account.fairShare.idle() };
+    },
+  );
+  return {
+    refresh: () => directory.refresh(),
+    ids: () => [...directory.all().keys()],
+    get: (accountId) => accounts.get(accountId),
+    idle: async () => void (await Promise.all(accounts.made().map((account) => account.idle()))),
+  };
+}
+
+function lineDeps(
+  { account_id, poll_interval_seconds }: ApiAccount,
+  { table, clock, telemetry, queueKey, newId }: WorkerAccountPorts,
+  { account, noteUnreadable }: { readonly account: SharedAccount; readonly noteUnreadable: NoteUnreadable },
+): Omit<LineDeps, 'isPaused' | 'generation'> {
+  const records = createCommandRecords(table, noteUnreadable);
+  const wishes = createReadingWishes(table, account_id, clock);
+  return {
+    queue: createQueueStore(table, account_id, { clock, noteUnreadable, newId }),
+    account,
+    readRecord: async (projectId, commandId) =>
+      (await records.readCommands([commandKey(account_id, projectId, commandId)]))[0],
+    admit: (clientId) => account.fairShare.admit(clientId),
+    wishForReading: (projectId) => wishes.wishForReading(projectId, poll_interval_seconds * 1_000),
+    queueKey,
+    clock,
+    telemetry,
+  };
+}
 
 export interface WorkerPorts {
   readonly clock: Clock;

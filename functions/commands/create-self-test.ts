@@ -9,19 +9,23 @@ import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import type { SelfTest, SelfTestPorts } from '../../shared/runtime/self-test.ts';
 import {
   indexProbe,
   partitionProbe,
   publishProbe,
+  type SelfTest,
+  type SelfTestPorts,
   secretProbe,
   servedAccounts,
   tableProbes,
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/runtime/self-test.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
 import { ACCOUNTS_PARTITION, linesOf, SELF_TEST_ID, workOf } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { commandsAccess } from './access.ts';

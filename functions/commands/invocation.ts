@@ -6,7 +6,7 @@
 
 import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { LOCKING_STATUSES } from '../../shared/commands/lock-holders.ts';
+import { LOCKING_STATUSES } from '../../shared/commands/send-command.ts';
 import { type Wake, wakeBody } from '../../shared/commands/wakes.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { toError } from '../../shared/runtime/errors.ts';

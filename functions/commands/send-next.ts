@@ -5,9 +5,7 @@
 
 import * as z from 'zod';
 import { inLife } from '../../shared/callers/seal.ts';
-import { type CommandRequest, hadNoEffect } from '../../shared/commands/forward-call.ts';
-import { withoutSecrets } from '../../shared/commands/hidden-secrets.ts';
-import { findLockHolders } from '../../shared/commands/lock-holders.ts';
+import { withoutSecrets } from '../../shared/commands/json-text.ts';
 import { openRequest, sealAnswer, updateLine } from '../../shared/commands/queue-store.ts';
 import {
   beginSending,
@@ -19,12 +17,13 @@ import {
   returnToLine,
   SENDING_MS_MAX,
 } from '../../shared/commands/queued-command.ts';
-import { sendUnkeyed } from '../../shared/commands/send-command.ts';
+import { findLockHolders, sendUnkeyed } from '../../shared/commands/send-command.ts';
 import { BODY_CHARACTERS_MAX, type Sent } from '../../shared/commands/send-once.ts';
 import { isPassingRefusal, parseRetryAfter, provesNoWork } from '../../shared/rates/retry-decision.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Call } from '../../shared/upstream/calls/call.ts';
+import { type CommandRequest, hadNoEffect } from '../../shared/upstream/forward.ts';
 import { endCommand, type LineDeps, type LineWait, WAITING } from './line.ts';
 
 /** Undefined when there was no answer. A body that is too large, or that cannot be searched for secrets, is left out. */

@@ -6,7 +6,7 @@ import {
   SendTaskSuccessCommand,
   SFNClient,
 } from '@aws-sdk/client-sfn';
-import { CALLS_END } from '../../shared/runtime/calls-end.ts';
+import { CALLS_END } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 
 /** The output is JSON. Without either, the task gets a sign of life. */

@@ -5,8 +5,12 @@
 
 import { incidentIdOf, keyPart, waitingNotice } from '../../shared/alerts/alert-items.ts';
 import { readOpenIncidents } from '../../shared/alerts/common-cause.ts';
-import type { IncidentRecord } from '../../shared/alerts/incidents.ts';
-import { createIncidentStore, type IncidentStore, readAcknowledged } from '../../shared/alerts/incidents.ts';
+import {
+  createIncidentStore,
+  type IncidentRecord,
+  type IncidentStore,
+  readAcknowledged,
+} from '../../shared/alerts/incidents.ts';
 import { createConfiguredMutes, readMutesOfAllAccounts } from '../../shared/alerts/mutes.ts';
 import { isoTimeOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -32,13 +36,19 @@ import {
   parsePending,
   type Severity,
 } from './deciding/notice.ts';
-import { createIncidentItems, createIncidentMemory, createOlderIncidents } from './incidents.ts';
-import { createChannelStore, expiresAt } from './items.ts';
-import type { OlderIncidents } from './older-notices.ts';
-import type { DueReminders } from './reminders.ts';
-import { createDueReminders } from './reminders.ts';
-import type { CareRecords, ChannelStates, IncidentMemory } from './sending/channel-state.ts';
 import {
+  createChannelStore,
+  createIncidentItems,
+  createIncidentMemory,
+  createOlderIncidents,
+  expiresAt,
+  type OlderIncidents,
+} from './incidents.ts';
+import { createDueReminders, type DueReminders } from './reminders.ts';
+import {
+  type CareRecords,
+  type ChannelStates,
+  type IncidentMemory,
   type KnownNotices,
   type NoticeEnds,
   type WaitingNotices,

@@ -4,10 +4,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import type { SelfTest } from '../../shared/runtime/self-test.ts';
-import { indexProbe, secretProbe, tableProbes } from '../../shared/runtime/self-test.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { indexProbe, type SelfTest, secretProbe, tableProbes } from '../../shared/runtime/self-test.ts';
+import { createDynamoDbIndexes, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import {
   ACKNOWLEDGED_WORK,
   alertListOf,

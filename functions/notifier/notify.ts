@@ -1,27 +1,54 @@
-/**
- * Takes events from the queue: it stores what each channel has to report, then lets every channel send on its own. A
- * sweep once a minute reports what is due without a new event: digests, notices whose mute has ended, and reminders.
- */
+/** Takes events from the queue: it stores what each channel has to report, then lets every channel send on its own. A sweep once a minute reports what is due without an event, and announces that a person has muted all alerts of an account, because silence is otherwise taken for good news. */
 
+import { isActive } from '../../shared/alerts/mutes.ts';
 import { HOUR_MS } from '../../shared/records/time.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
-import { type AcknowledgementDeps, addAcknowledgements, endAnnouncements } from './acknowledgements.ts';
-import { type AnnouncedMuteDeps, announceMutes } from './announced-mutes.ts';
 import type { Channel } from './channels/channel.ts';
 import { type DeafChannelDeps, reportDeafChannels } from './deaf-channels.ts';
+import { newsOfMutes } from './deciding/incident-record.ts';
+import { isWantedBy } from './deciding/policy.ts';
 import { notifierSchedule, SEND_BUDGET_MS } from './environment.ts';
-import { moveOlderNotices, type OlderNoticesDeps } from './older-notices.ts';
+import { moveOlderNotices, type OlderNoticesDeps } from './incidents.ts';
 import { addReminders, type ReminderDeps } from './reminders.ts';
 import { onEachChannel, sendDue } from './sending/send-due.ts';
+import { type AcknowledgementDeps, addAcknowledgements, endAnnouncements } from './sending/settle-pages.ts';
 import type { SendDeps } from './sending/turn.ts';
 import {
   type FreshNotices,
   type KeptMutes,
+  type NoticeInbox,
   type StoredMutes,
   type StoreEventDeps,
   storeEvent,
   withStoredMutes,
 } from './store-event.ts';
+
+interface AnnouncedMuteDeps {
+  readonly store: { readonly inbox: NoticeInbox };
+  readonly policy: SendDeps['policy'];
+  readonly clock: Clock;
+}
+
+/** Adds each announcement once, because its id is that of the mute. */
+async function announceMutes({ store, policy, clock }: AnnouncedMuteDeps, channel: Channel): Promise<void> {
+  for (const mute of newsOfMutes(policy.stored_mutes ?? [], clock.now())) {
+    const { mute_id, account_id, client_id, created_at, until, project_id, action, incident_id } = mute;
+    const isOfAll = [project_id, action, incident_id].every((part) => part === undefined);
+    if (!isOfAll || !isActive(mute, clock.now())) continue;
+    const notice = {
+      id: `muted ${mute_id}`,
+      kind: 'muted_all',
+      severity: 'info',
+      account_id,
+      observed_at: created_at,
+      muted_by: client_id,
+      muted_until: until,
+    } as const;
+    const isReported = isWantedBy(channel, notice, policy) && (channel.takes?.(notice) ?? true);
+    if (isReported) await store.inbox.add(channel.name, notice);
+  }
+}
 
 export type NotifyDeps = SendDeps & StoreEventDeps & { readonly store: { readonly mutes: StoredMutes } };
 

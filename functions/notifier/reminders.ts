@@ -3,9 +3,8 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { alertListOf } from '../../shared/store/keys.ts';
 import { type Key, LIST_INDEX, type TableIndexes } from '../../shared/store/table.ts';
-import { isAcknowledged } from './deciding/care.ts';
 import { type Incident, REMINDER_MS } from './deciding/incident.ts';
-import { standingOf } from './deciding/incident-record.ts';
+import { isAcknowledged, standingOf } from './deciding/incident-record.ts';
 import type { Notice } from './deciding/notice.ts';
 import { type Mutes, mutedUntilMs } from './deciding/policy.ts';
 import type { IncidentItems } from './incidents.ts';

@@ -1,6 +1,7 @@
 /**
  * Stores the notice that an event from the queue makes, for each channel that has to report it. The notice gets the
- * name of its project and how long its action usually takes, and the record of its incident is kept up to date.
+ * name of its project, which is remembered for a while, and how long its action usually takes, and the record of its
+ * incident is kept up to date.
  */
 
 import * as z from 'zod';
@@ -196,4 +197,27 @@ async function storeOnChannels(
   );
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
+}
+
+/** A project that was renamed has its new name in alerts after this time. */
+const NAME_REREAD_MS = 10 * 60_000;
+
+/** Beyond this many projects, at about a hundred bytes each, all are read again. */
+const REMEMBERED_MAX = 5_000;
+
+type NameOf = (accountId: string, projectId: string) => Promise<string | undefined>;
+
+/** Returns the same function, which reads a name at most once in ten minutes. A name that is not known is read each time. */
+export function rememberNames(read: NameOf, clock: Clock): NameOf {
+  const known = new Map<string, { readonly name: string; readonly atMs: number }>();
+  return async (accountId, projectId) => {
+    const key = `${accountId} ${projectId}`;
+    const found = known.get(key);
+    if (found !== undefined && clock.now() - found.atMs < NAME_REREAD_MS) return found.name;
+    const name = await read(accountId, projectId);
+    if (name === undefined) return undefined;
+    if (known.size >= REMEMBERED_MAX) known.clear();
+    known.set(key, { name, atMs: clock.now() });
+    return name;
+  };
 }

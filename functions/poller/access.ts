@@ -4,7 +4,6 @@
  */
 
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
-import { LANE_STATUS_ATTRIBUTES } from '../../shared/accounts/lanes.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
@@ -18,7 +17,6 @@ import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
 const INSIGHTS = distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]);
-const LANES = [...KEY, ...LANE_STATUS_ATTRIBUTES];
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const pollerAccess = {
@@ -35,7 +33,7 @@ export const pollerAccess = {
     insights: INSIGHTS,
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
-    lanes: LANES,
+    lanes: KEY,
   },
   // A lane reads what its accounts ask for at the same time in one call.
   readsMany: ['protocol', 'insights', 'usage', 'readRequests'],
@@ -54,7 +52,6 @@ export const pollerAccess = {
     // a repair has come.
     readRequests: distinct([...WORK, 'asked_at_ms', ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     insights: [...INSIGHTS, 'expires_at'],
-    lanes: [...LANES, 'kind', 'expires_at'],
     usage: [...KEY, ...LEDGER_ATTRIBUTES],
   },
 } as const satisfies Access;

@@ -2,9 +2,8 @@
 
 import type { PollAccountSettings } from '../../shared/config/poller-config.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
-import { createInsightsStore } from '../../shared/insights/day-insights.ts';
+import { createInsightsStore, rememberUsualDurations } from '../../shared/insights/day-insights.ts';
 import { createHourCountsStore } from '../../shared/insights/hour-counts.ts';
-import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../shared/rates/account-rate.ts';
 import type { Backfill } from '../../shared/records/operation-record.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/records/time.ts';
@@ -26,13 +25,11 @@ import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/account-key.ts';
 import { emptyAccountMemory } from './account/account-memory.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
-import { createPendingSamples } from './account/duration-samples.ts';
-import { createPendingCounts } from './account/hour-counts.ts';
+import { createPendingCounts, createPendingSamples } from './account/insights.ts';
 import { createLease } from './account/lease.ts';
 import { type AccountReport, type Invocation, pollAccount } from './account/poll-account.ts';
 import { createTally } from './account/status/publish-status.ts';
 import { createUsageWatch } from './account/usage.ts';
-import type { ProcessGauges } from './lane/lane-load.ts';
 import { createNudgeBell, type NudgeBell } from './nudges.ts';
 import type { PlannerLimits } from './planner/pace.ts';
 import { createPollPlanner } from './planner/poll-planner.ts';
@@ -48,8 +45,6 @@ export interface HandlerPorts {
   readonly http?: SendHttp | undefined;
   /** Requests to upstreams go through the proxy that these variables name. There is no proxy without them. */
   readonly proxyEnv?: ProxyEnv | undefined;
-  /** The load of a lane is measured with these. It is not measured without them. */
-  readonly gauges?: ProcessGauges | undefined;
   /** These stand in place of production's bounds. A simulated run has fewer rows and less time than a year of production. */
   readonly bounds?: AccountBounds | undefined;
 }
@@ -68,8 +63,6 @@ export interface Adapters {
   readonly bus: EventBus;
   /** Requests to the upstream are sent with this. */
   readonly http: SendHttp;
-  /** It is undefined where nothing measures the load of the lane. */
-  readonly lateness: AccountDeps['lateness'];
   /** Returns the accounts that this bridge watches. The account is the only one when it is undefined. */
   readonly watchedAccountIds?: (() => readonly string[]) | undefined;
   keyOf(secretId: string, accountId: string): KeySource;
@@ -119,7 +112,6 @@ export function createAccount(
     lease,
     key,
     bell,
-    lateness: adapters.lateness,
     bus,
     budget,
     clock,

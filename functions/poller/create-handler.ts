@@ -9,7 +9,6 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { pollSettingsOf } from '../../shared/accounts/account.ts';
 import { createAccountDirectory, openAccountWatch } from '../../shared/accounts/account-directory.ts';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
-import { readLaneStatuses, writeLaneStatus } from '../../shared/accounts/lanes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import {
   type PollAccountSettings,
@@ -17,21 +16,22 @@ import {
   readPollRequest,
 } from '../../shared/config/poller-config.ts';
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
-import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { stoppedBy, untilStopped } from '../../shared/runtime/concurrency.ts';
+import { CALLS_END, stoppedBy } from '../../shared/runtime/concurrency.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { gatherReads } from '../../shared/store/gather-reads.ts';
-import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
+import { gatherReads } from '../../shared/store/table-access.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
+import { createBoundReports } from './account/status/report-bound.ts';
 import { STOP_RESERVE_MS } from './account/wind-up.ts';
 import {
   type Account,
@@ -40,7 +40,6 @@ import {
   type HandlerPorts,
   UPSTREAM_SOCKETS_MAX,
 } from './create-account.ts';
-import { createLaneMeter, createLaneReports } from './lane/lane-load.ts';
 import {
   createRefusalLog,
   createWarmAccounts,
@@ -64,7 +63,7 @@ export type PollerHandler = (
 ) => Promise<LaneReport>;
 
 /** These adapters reach AWS. The handler builds them from its environment, unless it is told another way. */
-type EnvironmentAdapters = Omit<Adapters, 'lateness' | 'http'>;
+type EnvironmentAdapters = Omit<Adapters, 'http'>;
 
 export function createPollerHandler(
   environment: PollerEnvironment,
@@ -77,16 +76,17 @@ export function createPollerHandler(
   let stopping: AbortSignal | undefined;
   const outside = outsideOf(environment, { ...ports, pauses: clockUntil(ports.clock, () => stopping) });
   const laneTelemetry = outside.telemetryOf(undefined);
-  const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
-  const meter =
-    ports.gauges && createLaneMeter({ ...ports.gauges, takeSocketUse: sockets.takeUse }, laneTelemetry);
+  let bounds = createBoundReports(laneTelemetry);
+  const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, {
+    proxyEnv: ports.proxyEnv,
+    onWait: () => bounds.report('upstream_sockets', UPSTREAM_SOCKETS_MAX),
+  });
   let watchedIds: readonly string[] = [];
   const adapters = {
     ...outside,
     watchedAccountIds: () => watchedIds,
     table: gatherReads(outside.table, pollerAccess, ports.clock),
     http: ports.http ?? sockets.send,
-    lateness: meter?.lateness,
   };
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
   const watched = { ...adapters, clock: ports.clock, telemetry: laneTelemetry };
@@ -94,7 +94,6 @@ export function createPollerHandler(
   const laneWatch = { ...watched, watch: openAccountWatch(watched) };
   const logRefusals = createRefusalLog(laneTelemetry);
   const nudges = createNudgeReader(adapters.partitions, ports.clock);
-  const reports = laneReportsOf(watched);
 
   return async (event, context, signal) => {
     const { accounts: configured, ...lane } = readPollRequest(event);
@@ -103,7 +102,7 @@ export function createPollerHandler(
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
     stopping = deadline.signal;
     const directory = createAccountDirectory(configured, merge, laneWatch);
-    const pollCounts = new Map<string, number>();
+    bounds = createBoundReports(laneTelemetry);
     const accounts = async () => {
       await directory.refresh();
       const served = [...directory.all().values()];
@@ -111,44 +110,20 @@ export function createPollerHandler(
       watchedIds = [...active.map(({ settings }) => settings.account_id), ...lane.other_account_ids];
       logRefusals(lane, served);
       return settingsOfLane(lane, served).map((each) =>
-        laneAccount(each, pollCounts, () =>
-          warm.get(each.account_id, JSON.stringify(each), () => create(each)),
-        ),
+        laneAccount(each, () => warm.get(each.account_id, JSON.stringify(each), () => create(each))),
       );
     };
     const deps = { accounts, nudges, clock: ports.clock, telemetry: laneTelemetry };
-    await untilStopped(reports.recall(setAside), deadline.signal);
-    meter?.begin();
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
     } finally {
       deadline.clear();
-      const measured = meter?.report(lane.lane, pollCounts);
-      if (measured !== undefined) await reports.write(measured, setAside);
       laneTelemetry.flush();
     }
   };
 }
 
-function laneReportsOf({
-  table,
-  partitions,
-  clock,
-  telemetry,
-}: Pick<Adapters, 'table' | 'partitions'> & Pick<HandlerPorts, 'clock'> & { telemetry: Telemetry }) {
-  return createLaneReports({
-    read: () => readLaneStatuses(partitions, createUnreadableNotes(telemetry)),
-    write: (status) => writeLaneStatus(table, status),
-    clock,
-    telemetry,
-  });
-}
-
-function laneAccount(
-  settings: PollAccountSettings,
-  pollCounts: Map<string, number>,
-  account: () => Account,
-): LaneAccount {
+function laneAccount(settings: PollAccountSettings, account: () => Account): LaneAccount {
   const { account_id: accountId } = settings;
   return {
     accountId,
@@ -157,9 +132,7 @@ function laneAccount(
     async poll(invocation) {
       const { poll, telemetry } = account();
       try {
-        const report = await poll(invocation);
-        pollCounts.set(accountId, (pollCounts.get(accountId) ?? 0) + report.pollCount);
-        return report;
+        return await poll(invocation);
       } finally {
         telemetry.flush();
       }

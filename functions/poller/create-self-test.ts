@@ -13,21 +13,24 @@ import {
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import type { SelfTest, SelfTestPorts } from '../../shared/runtime/self-test.ts';
 import {
   indexProbe,
   partitionProbe,
   publishProbe,
+  type SelfTest,
+  type SelfTestPorts,
   secretProbe,
   servedAccounts,
   tableProbes,
   UNTRIED_PUBLISH,
 } from '../../shared/runtime/self-test.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
-  LANES_STATUS_PARTITION,
   NUDGES_PARTITION,
   parkedWorkOf,
   SELF_TEST_ID,
@@ -61,7 +64,6 @@ export function createPollerSelfTest(
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
         partitionProbe(partitions, ACCOUNTS_PARTITION),
         partitionProbe(partitions, NUDGES_PARTITION),
-        partitionProbe(partitions, LANES_STATUS_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         ...accounts.flatMap(({ account_id, key_secret_id }) => [
           indexProbe(indexes, WORK_INDEX, workOf(account_id)),

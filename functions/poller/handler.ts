@@ -9,7 +9,6 @@ import { answeringSelfTests } from '../../shared/runtime/self-test.ts';
 import { proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
 import { createPollerHandler } from './create-handler.ts';
 import { createPollerSelfTest } from './create-self-test.ts';
-import { createProcessGauges } from './lane/lane-load.ts';
 
 const environment = readConfig(
   pollerEnvironment,
@@ -23,7 +22,6 @@ const poll = createPollerHandler(environment, {
   newId: randomUUID,
   monotonicMs: () => performance.now(),
   proxyEnv: proxyEnvOf(process.env),
-  gauges: createProcessGauges(environment.AWS_LAMBDA_FUNCTION_MEMORY_SIZE),
 });
 
 export const handler = answeringSelfTests(

@@ -5,7 +5,7 @@
  */
 
 import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/account-rules.ts';
-import { parseJson } from '../../shared/runtime/parse-json.ts';
+import { parseJson } from '../../shared/runtime/foreign-text.ts';
 import { type BridgeConfig, parseBridgeConfig } from '../bridge-config.ts';
 
 interface Parameter {

@@ -6,8 +6,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
-import type { Surroundings } from '../process/surroundings.ts';
-import { within } from '../process/time.ts';
+import { type Surroundings, within } from '../process/surroundings.ts';
 import type { Connection, FindConnection } from './connection.ts';
 
 export interface BridgeRequest {

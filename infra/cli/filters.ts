@@ -5,7 +5,7 @@
 
 import { AUDIT_OUTCOMES } from '../../shared/commands/audit.ts';
 import { DETAIL_TYPES } from '../../shared/events/event-names.ts';
-import { splitFigures } from '../../shared/runtime/metric-names.ts';
+import { splitFigures } from '../../shared/runtime/telemetry.ts';
 import { UsageError } from '../process/command.ts';
 import { type BridgeClient, BridgeRefusal, isPassing } from './bridge-client.ts';
 import { listProjects } from './examining/verify-project.ts';

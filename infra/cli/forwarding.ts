@@ -13,8 +13,7 @@ import { toError } from '../../shared/runtime/errors.ts';
 import { eventLine, paint } from '../local/event-lines.ts';
 import { parseInteger, UsageError } from '../process/command.ts';
 import { codeOf, writePrivateFile } from '../process/operating-system.ts';
-import { type Environment, type Surroundings, stateFolder } from '../process/surroundings.ts';
-import { within } from '../process/time.ts';
+import { type Environment, type Surroundings, stateFolder, within } from '../process/surroundings.ts';
 import { readSettings } from './connection.ts';
 import { type EventEnvelope, envelopeOf, type FeedEvent } from './feed.ts';
 

@@ -25,7 +25,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { createSecret, type Secret } from '../../shared/runtime/secret.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { LOCAL_TOPIC_ARN, localSecretIdOf } from '../local/local-notifier.ts';
+import { LOCAL_TOPIC_ARN, localSecretIdOf } from '../local/queue-functions.ts';
 import { UsageError } from '../process/command.ts';
 import type { Environment } from '../process/surroundings.ts';
 import type { LocalRun } from './connection.ts';

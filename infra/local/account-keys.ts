@@ -5,8 +5,7 @@ import type { AccountItem, AccountSettings } from '../../shared/accounts/account
 import { mergeAccounts, type ServedAccount } from '../../shared/accounts/account-directory.ts';
 import { createAccountReader } from '../../shared/accounts/account-store.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createDynamoDbPartitions, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { localDynamoDb } from './bridge-aws.ts';
 import { TABLE_NAME, UPSTREAM_KEYS_PREFIX } from './bridge-names.ts';

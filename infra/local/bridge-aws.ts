@@ -8,7 +8,7 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { toError } from '../../shared/runtime/errors.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from './aws/local-aws.ts';
 import {
   EVENT_BUS_NAME,

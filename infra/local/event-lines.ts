@@ -5,7 +5,7 @@
 
 import { styleText } from 'node:util';
 import { DETAIL_TYPES } from '../../shared/events/event-names.ts';
-import { oneLine } from '../../shared/runtime/printable.ts';
+import { oneLine } from '../../shared/runtime/foreign-text.ts';
 import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 
 export interface LineStyle {

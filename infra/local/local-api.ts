@@ -33,8 +33,8 @@ import {
   UPSTREAM_KEYS_PREFIX,
 } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
-import { type ChannelSecrets, localSecretIdOf } from './local-notifier.ts';
 import type { LocalSignIn } from './local-sign-in.ts';
+import { type ChannelSecrets, localSecretIdOf } from './queue-functions.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface BridgeApiParts {

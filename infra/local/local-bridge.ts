@@ -4,7 +4,7 @@ import type { PollLaneRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createClosingStack } from '../process/closing-stack.ts';
-import { scaledClock } from '../process/time.ts';
+import { scaledClock } from '../process/surroundings.ts';
 import { restoreKeys } from './account-keys.ts';
 import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 import type { LocalAws } from './aws/local-aws.ts';
@@ -20,13 +20,16 @@ import {
 } from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { createDropReports, createEventLines, type LineStyle, paint } from './event-lines.ts';
-import type { LocalApi } from './local-api.ts';
-import { commandEnvironment, issueToken, openBridgeApi } from './local-api.ts';
-import { type LocalCommands, startLocalCommands } from './local-commands.ts';
-import type { ChannelSecrets } from './local-notifier.ts';
-import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
+import { commandEnvironment, issueToken, type LocalApi, openBridgeApi } from './local-api.ts';
 import { setUpSignIn } from './local-sign-in.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
+import {
+  type ChannelSecrets,
+  type LocalCommands,
+  type LocalNotifier,
+  startLocalCommands,
+  startLocalNotifier,
+} from './queue-functions.ts';
 import {
   createProgress,
   createRunSummary,

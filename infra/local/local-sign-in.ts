@@ -1,7 +1,7 @@
 /** Lets the people of a local run sign in at an OpenID provider: reads the settings, and keeps the client's secret where the API looks for it. */
 
 import { readFileSync } from 'node:fs';
-import { signInSettings } from '../../shared/config/sign-in-settings.ts';
+import { signInSettings } from '../../shared/config/api-config.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { UsageError } from '../process/command.ts';

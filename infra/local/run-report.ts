@@ -3,7 +3,7 @@
  * went wrong, and after Ctrl-C what happened.
  */
 
-import { oneLine } from '../../shared/runtime/printable.ts';
+import { oneLine } from '../../shared/runtime/foreign-text.ts';
 import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { delayMsOf, eventHeading, type LineStyle, paint } from './event-lines.ts';

@@ -1,7 +1,7 @@
 /** Runs the simulated service alone, for any client. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import { scaledClock, withDeadline } from '../process/time.ts';
+import { scaledClock, withDeadline } from '../process/surroundings.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type LocalUpstream, startUpstream } from './start-upstream.ts';
 import type { GroundTruthOperation } from './world/project-state.ts';

@@ -25,14 +25,13 @@ import {
 } from './faults.ts';
 import { keyHandlers, organizationHandlers, regionHandlers, userHandlers } from './routes/account-routes.ts';
 import { authHandlers } from './routes/auth-routes.ts';
-import { addTransferPages } from './routes/auth-transfer-pages.ts';
 import { branchHandlers } from './routes/branch-routes.ts';
 import { computeHandlers } from './routes/compute-routes.ts';
 import { consumptionHandlers } from './routes/consumption-routes.ts';
 import { addControlRoutes } from './routes/control-routes.ts';
 import { connectionHandlers, databaseHandlers, roleHandlers } from './routes/database-routes.ts';
 import { operationHandlers } from './routes/operation-routes.ts';
-import { permissionHandlers, transferHandlers } from './routes/ownership-routes.ts';
+import { addTransferPages, permissionHandlers, transferHandlers } from './routes/ownership-routes.ts';
 import { projectHandlers } from './routes/project-routes.ts';
 import { type Handlers, refusal, type UpstreamContext, type UpstreamEnv } from './routes/requests.ts';
 import { resourceHandlers } from './routes/resource-routes.ts';

@@ -8,9 +8,16 @@ import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../store/keys.ts';
-import type { Attribute, IndexPosition, Item, Table, TablePartitions, Update } from '../store/table.ts';
+import {
+  type Attribute,
+  type IndexPosition,
+  type Item,
+  type Table,
+  type TablePartitions,
+  type Update,
+  updateOnce,
+} from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from '../store/unreadable.ts';
-import { updateOnce } from '../store/update-once.ts';
 import {
   ACCOUNT_ATTRIBUTES,
   type AccountItem,

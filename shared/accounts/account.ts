@@ -1,8 +1,9 @@
 /**
- * Defines one account of the upstream: its settings, which the configuration and the table share, what the table
- * keeps of an account that was added while the bridge runs, and what the deployment allows of it.
+ * Defines one account of the upstream: its settings, which the configuration and the table share, the lane that polls
+ * it, what the table keeps of an account that was added while the bridge runs, and what the deployment allows of it.
  */
 
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { type AccountRules, upstreamBaseUrl } from '../config/account-rules.ts';
 import { type ApiAccount, apiAccount } from '../config/api-config.ts';
@@ -236,4 +237,46 @@ function isPlain(text: string, { protocol, host, pathname }: URL): boolean {
 /** A name has no wildcard and no way up, and an ARN does not begin with the prefix. */
 function isKeySecret(secretId: string, prefix: string): boolean {
   return secretId.startsWith(prefix) && /^[\w/+=.@-]{1,200}$/.test(secretId.slice(prefix.length));
+}
+
+/** A part of an account's settings: the lane is given when a person has pinned the account to it. */
+export interface LaneChoice {
+  readonly account_id: string;
+  readonly lane?: number | undefined;
+}
+
+/**
+ * Returns a number from 0 to `laneCount` - 1. A pin to a lane that does not exist is ignored. Pinned accounts may have
+ * lanes of their own: ids are spread over the first `sharedLaneCount` lanes only, which are all by default.
+ */
+export function laneOf(
+  { account_id, lane: pinned }: LaneChoice,
+  laneCount: number,
+  sharedLaneCount: number = laneCount,
+): number {
+  if (pinned !== undefined && pinned < laneCount) return pinned;
+  return jumpHash(numberOf(account_id), Math.max(1, Math.min(sharedLaneCount, laneCount)));
+}
+
+/** Returns the first 64 bits of the id's SHA-256. */
+function numberOf(accountId: string): bigint {
+  return createHash('sha256').update(accountId).digest().readBigUInt64BE(0);
+}
+
+const BITS_64 = 2n ** 64n - 1n;
+
+/**
+ * Spreads keys evenly over the buckets. One bucket more takes over its own share of keys, and no key moves between the
+ * others (Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014).
+ */
+function jumpHash(key: bigint, bucketCount: number): number {
+  let state = key;
+  let bucket = 0;
+  for (let next = 0; next < bucketCount; ) {
+    bucket = next;
+    state = (state * 2862933555777941757n + 1n) & BITS_64;
+    // The upper 31 bits are the random number of this step.
+    next = Math.floor((bucket + 1) * (2 ** 31 / (Number(state >> 33n) + 1)));
+  }
+  return bucket;
 }

@@ -1,6 +1,6 @@
 /**
  * Makes and recognizes the bridge's own tokens, `opb_<id>_<secret>_<checksum>`, and keeps them in the table: of the
- * token itself only the id and a keyed hash.
+ * token itself only the id and a keyed hash. The rules of a token say which of its calls a person must approve first.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -20,9 +20,10 @@ import {
   type Table,
   type TableIndexes,
   type Update,
+  updateOnce,
 } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
-import { updateOnce } from '../store/update-once.ts';
+import type { Call } from '../upstream/calls/call.ts';
 import { isScope } from './scopes.ts';
 
 export const TOKEN_PREFIX = 'opb';
@@ -229,4 +230,34 @@ function createTokenList(table: Table, noteUnreadable: NoteUnreadable): TokenLis
       return records.toSorted((a, b) => a.created_at.localeCompare(b.created_at));
     },
   };
+}
+
+/** A token has at most this many rules, because each of its commands is compared with all of them. */
+export const APPROVAL_RULES_MAX = 20;
+
+type Named = Pick<Call, 'method' | 'path'>;
+
+/** Returns whether the rule names the call. `isSame` compares a segment of the rule with that of the call's path. */
+export function ruleNames(
+  rule: string,
+  { method, path }: Named,
+  isSame: (wanted: string, segment: string) => boolean,
+): boolean {
+  const [wantedMethod, wantedPath = ''] = rule.split(' ');
+  const [wanted, segments] = [wantedPath.split('/'), path.split('/')];
+  return (
+    wantedMethod === method &&
+    wanted.length === segments.length &&
+    segments.every((segment, place) => wanted[place] === '*' || isSame(wanted[place] ?? '', segment))
+  );
+}
+
+/** `ids` fill the path of the call. An id is part of one segment, whatever characters it has. */
+export function needsApproval(
+  rules: readonly string[],
+  call: Named,
+  ids: Readonly<Record<string, string>>,
+): boolean {
+  const filled = (segment: string) => segment.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '');
+  return rules.some((rule) => ruleNames(rule, call, (wanted, segment) => wanted === filled(segment)));
 }

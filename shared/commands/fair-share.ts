@@ -4,9 +4,14 @@
  */
 
 import { hash } from 'node:crypto';
-import { type AccountRate, COMMANDS_PER_SECOND } from '../rates/account-rate.ts';
+import {
+  type AccountRate,
+  afterRefusal,
+  COMMANDS_PER_SECOND,
+  FULL_SHARE,
+  shareAt,
+} from '../rates/account-rate.ts';
 import { nameIn } from '../rates/ledger.ts';
-import { afterRefusal, FULL_SHARE, shareAt } from '../rates/rate-share.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';

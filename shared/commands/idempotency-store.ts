@@ -11,7 +11,7 @@ import type { Secret } from '../runtime/secret.ts';
 import { idempotencyKey } from '../store/keys.ts';
 import type { Condition, Table, Update } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
-import type { CommandRequest } from './forward-call.ts';
+import type { CommandRequest } from '../upstream/forward.ts';
 
 /** The key is printable ASCII, as the string of the draft is (draft-ietf-httpapi-idempotency-key-header). */
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;

@@ -3,6 +3,7 @@
  * each round is one conditional write. Without the table the instance has its part of the limit.
  */
 
+import { type RateLimitState, spend, UNUSED, waitMs } from '../rates/account-rate.ts';
 import {
   type Ask,
   countedUntilMs,
@@ -15,7 +16,6 @@ import {
   UNASKED,
   type Wanted,
 } from '../rates/ledger.ts';
-import { type RateLimitState, spend, UNUSED, waitMs } from '../rates/rate-limit.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';

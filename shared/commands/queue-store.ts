@@ -19,9 +19,8 @@ import {
   queuedCommandKey,
   queuedCommandsOf,
 } from '../store/keys.ts';
-import type { Condition, Item, Key, Table, Update } from '../store/table.ts';
+import { type Condition, type Item, type Key, type Table, type Update, updateOnce } from '../store/table.ts';
 import { type NoteUnreadable, readable, unreadableOf } from '../store/unreadable.ts';
-import { updateOnce } from '../store/update-once.ts';
 import { CALLBACK_ATTRIBUTES } from './callbacks.ts';
 import {
   type AccountFreeze,

@@ -1,20 +1,70 @@
 /**
- * Sends a command for a caller. The command is passed on once, and the operations that it started are recorded at
- * once, wherever they stand in its answer.
+ * Sends a command for a caller. The command is passed on once, and the operations that it started are recorded at once,
+ * wherever they stand in its answer. Of a locked project it says which operations hold the lock.
  */
 
 import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
+import type { OperationsReader } from '../protocol/record-derived.ts';
 import type { Operation } from '../records/operation.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError, toError } from '../runtime/errors.ts';
-import { parseJson } from '../runtime/parse-json.ts';
+import { parseJson } from '../runtime/foreign-text.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { operationSchema } from '../upstream/calls/rows.ts';
-import { parseRows, projectId as projectIdSchema } from '../upstream/calls/schemas.ts';
-import type { CallDeps, ForwardedAnswer } from '../upstream/forward.ts';
-import { type CommandRequest, forwardCall, namedProjectOf, type Waiting } from './forward-call.ts';
-import { findLockHolders, type LockReaders, type OpenWorkFinder } from './lock-holders.ts';
+import { operationSchema, parseRows, projectIdSchema } from '../upstream/calls/schemas.ts';
+import {
+  type CallDeps,
+  type CommandRequest,
+  type ForwardedAnswer,
+  forwardCall,
+  namedProjectOf,
+  type Waiting,
+} from '../upstream/forward.ts';
 import { type CommandOutcome, type SendOnceDeps, type Sent, sendOnce } from './send-once.ts';
+
+interface OpenWorkFinder {
+  /**
+   * Finds what is open or unpublished of a project, in an index that can lag. `operationId` is undefined for an item
+   * that is no operation.
+   */
+  findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
+}
+
+export interface LockReaders {
+  readonly work: OpenWorkFinder;
+  readonly recording: { readonly store: OperationsReader };
+}
+
+/** The upstream answers 423 while an operation is in one of these statuses (docs/upstream.md, "Lock"). */
+export const LOCKING_STATUSES: readonly string[] = ['scheduling', 'running', 'cancelling'];
+
+/** A check of availability runs beside everything else. */
+const LOCKS_NOTHING: ReadonlySet<string> = new Set(['check_availability']);
+
+/** A failed operation holds no lock, although it may be retried. */
+export function holdsLock({
+  status,
+  action,
+  watch_ended,
+}: Pick<OperationRecord, 'status' | 'action' | 'watch_ended'>): boolean {
+  return LOCKING_STATUSES.includes(status) && !LOCKS_NOTHING.has(action) && !watch_ended;
+}
+
+/**
+ * `knownIds` are operations that an index may not show yet, because they were recorded a moment ago. Rejects when the
+ * table does.
+ */
+export async function findLockHolders(
+  { work, recording }: LockReaders,
+  projectId: string,
+  knownIds: readonly string[] = [],
+): Promise<readonly string[]> {
+  const found = await work.findWork(projectId);
+  const ids = new Set([...knownIds, ...found.flatMap(({ operationId }) => operationId ?? [])]);
+  if (ids.size === 0) return [];
+  const { records } = await recording.store.readOperations(projectId, [...ids]);
+  return [...records.values()].filter(holdsLock).map(({ operation_id }) => operation_id);
+}
 
 interface FoundOperations {
   /** A command can start operations of several projects, so they stand under the ids of these. */

@@ -8,9 +8,13 @@ import { provesNoWork } from '../rates/retry-decision.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { ForwardedAnswer } from '../upstream/forward.ts';
-import { type CallResult, type CommandRequest, type ForwardableCall, hadNoEffect } from './forward-call.ts';
-import { withoutSecrets } from './hidden-secrets.ts';
+import {
+  type CallResult,
+  type CommandRequest,
+  type ForwardableCall,
+  type ForwardedAnswer,
+  hadNoEffect,
+} from '../upstream/forward.ts';
 import {
   type Attempt,
   attemptOf,
@@ -19,6 +23,7 @@ import {
   type FirstRequest,
   type IdempotencyStore,
 } from './idempotency-store.ts';
+import { withoutSecrets } from './json-text.ts';
 
 /** This is a bound on the body, because an item of the table has at most 400 kB. Answers to commands have a few. */
 export const BODY_CHARACTERS_MAX = 64_000;

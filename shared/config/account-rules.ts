@@ -5,7 +5,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
-import { parseJson } from '../runtime/parse-json.ts';
+import { parseJson } from '../runtime/foreign-text.ts';
 import { readConfig } from '../runtime/read-config.ts';
 
 /** The id is the name of a member in answers and files, so it must not be one that every object has already. */

@@ -1,7 +1,7 @@
 /** The environment of the worker that sends queued commands, which its deployment fills in, and what is read from it. */
 
 import * as z from 'zod';
-import { parseJson } from '../runtime/parse-json.ts';
+import { parseJson } from '../runtime/foreign-text.ts';
 import { readConfig } from '../runtime/read-config.ts';
 import { accountRulesVariables } from './account-rules.ts';
 import { type ApiAccount, apiAccounts, optionSwitch, sendingInstancesMax } from './api-config.ts';

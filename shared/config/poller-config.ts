@@ -17,8 +17,6 @@ export const pollerEnvironment = z.object({
   /** Powertools writes this `service` into log lines. */
   POWERTOOLS_SERVICE_NAME: z.string().default('poller'),
   LOG_LEVEL: z.string().default('INFO'),
-  /** Lambda sets this, in megabytes (AWS Lambda Developer Guide, "Defined runtime environment variables"). */
-  AWS_LAMBDA_FUNCTION_MEMORY_SIZE: z.coerce.number().positive().optional(),
 });
 
 export type PollerEnvironment = z.infer<typeof pollerEnvironment>;

@@ -5,7 +5,7 @@ import {
   PutEventsCommand,
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge';
-import { BATCH_BYTES_MAX, type EntryOutcome, planBatches } from '../records/relay-plan.ts';
+import { BATCH_BYTES_MAX, type EntryOutcome, planBatches } from '../records/journal.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { BusEvent } from './render-event.ts';

@@ -8,6 +8,7 @@ import type { Operation } from '../records/operation.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { type OperationsReader, settleCommands } from './record-derived.ts';
 import {
   type OperationReader,
   type RecordDeps,
@@ -15,7 +16,6 @@ import {
   recordOperation,
 } from './record-operation.ts';
 import { type RelayDeps, type RelayStore, relayRecords } from './relay-records.ts';
-import { type OperationsReader, settleCommands } from './settle-commands.ts';
 
 export interface Command {
   readonly project_id: string;

@@ -1,11 +1,14 @@
-/** Records what derives from operations: whether a new branch can be used, and what state a compute has. */
+/**
+ * Records what derives from operations: whether a new branch can be used, what state a compute has, and whether a
+ * command has come to its end.
+ */
 
 import { decideReadiness, joinCreation, unknownOperations } from '../records/branch-readiness.ts';
+import { type CommandRecord, decideSettlement } from '../records/command-record.ts';
 import { decideComputeStates } from '../records/compute-state.ts';
 import { pendingEnds, type Subject, subjectsOf } from '../records/derivations.ts';
-import type { BranchRecord } from '../records/derived-records.ts';
 import { isJournalFull } from '../records/journal.ts';
-import type { DerivedRecord } from '../records/journal-record.ts';
+import type { BranchRecord, DerivedRecord } from '../records/journal-record.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
@@ -13,10 +16,57 @@ import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { keyOf } from '../store/items.ts';
 import { branchKey, computeKey } from '../store/keys.ts';
-import type { DerivedRead } from '../store/records.ts';
+import type { DerivedRead, OperationsRead } from '../store/records.ts';
 import type { Key } from '../store/table.ts';
 import type { RecordWriter } from './record-operation.ts';
-import type { OperationsReader } from './settle-commands.ts';
+
+export interface OperationsReader {
+  /** Resolves to those of the project's operations that have records. */
+  readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
+}
+
+export interface SettleDeps {
+  readonly store: OperationsReader & RecordWriter;
+  readonly clock: Clock;
+}
+
+/** At most this many commands are looked at concurrently. Each needs a read and perhaps a write. */
+const COMMANDS_AT_ONCE = 8;
+
+/**
+ * Returns those commands that this call has settled, as they are now stored. `known` are operations, by id, that need
+ * no read. An operation that cannot be read counts as not ended, so its command settles at the deadline. Once
+ * `signal` is aborted, no further command is looked at, and the next invocation settles the others.
+ */
+export async function settleCommands(
+  deps: SettleDeps,
+  commands: readonly CommandRecord[],
+  known: ReadonlyMap<string, OperationRecord> = new Map(),
+  signal?: AbortSignal,
+): Promise<readonly CommandRecord[]> {
+  const settled: CommandRecord[] = [];
+  const settleOne = async (command: CommandRecord) => {
+    const next = await settleIfEnded(deps, command, known);
+    if (next !== undefined) settled.push(next);
+  };
+  const open = commands.filter(({ is_settled }) => !is_settled);
+  await forEachConcurrently(open, COMMANDS_AT_ONCE, settleOne, signal);
+  return settled;
+}
+
+async function settleIfEnded(
+  { store, clock }: SettleDeps,
+  command: CommandRecord,
+  known: ReadonlyMap<string, OperationRecord>,
+): Promise<CommandRecord | undefined> {
+  const unknownIds = command.operation_ids.filter((id) => !known.has(id));
+  const read =
+    unknownIds.length > 0 ? (await store.readOperations(command.project_id, unknownIds)).records : [];
+  const next = decideSettlement(command, new Map([...known, ...read]), clock.now());
+  if (next === undefined) return undefined;
+  // On a conflict another process has settled the command, and that process publishes it.
+  return (await store.record(next, command.revision)) === 'recorded' ? next : undefined;
+}
 
 interface NextDeps {
   readonly store: OperationsReader;

@@ -6,16 +6,16 @@
 
 import { BUS_RESTS, type EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
-import { pendingEntries } from '../records/journal.ts';
-import type { JournalEntry } from '../records/journal-entries.ts';
-import { type Acknowledged, acknowledged, type JournalRecord } from '../records/journal-record.ts';
-import { derivedThrough, isUnderived, type OperationRecord } from '../records/operation-record.ts';
 import {
   type AcknowledgementPlan,
   type EntryOutcome,
   groupForRelay,
+  pendingEntries,
   planAcknowledgement,
-} from '../records/relay-plan.ts';
+} from '../records/journal.ts';
+import type { JournalEntry } from '../records/journal-entries.ts';
+import { type Acknowledged, acknowledged, type JournalRecord } from '../records/journal-record.ts';
+import { derivedThrough, isUnderived, type OperationRecord } from '../records/operation-record.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { BridgeStore } from '../store/bridge-store.ts';

@@ -1,7 +1,6 @@
 /** Decides the record of one account: since when the bridge watches it, and whether the upstream answers for it. */
 
-import { withEventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
 import type {
   AccountEntry,
   AccountHealthEntry,

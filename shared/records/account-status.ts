@@ -3,7 +3,7 @@
  * learned of the fields of the project list. No record depends on it.
  */
 
-import type { LearnedLimit } from '../rates/rate-share.ts';
+import type { LearnedLimit } from '../rates/account-rate.ts';
 import { isoTimeOf } from './time.ts';
 
 /** Counts the transitions that a field has shown and missed. The counts fade, so they need not be whole numbers. */

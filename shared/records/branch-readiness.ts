@@ -5,10 +5,9 @@
  */
 
 import { areTogether, hasEnded, knownEnds } from './derivations.ts';
-import type { BranchRecord, Readiness } from './derived-records.ts';
-import { withEventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL } from './journal.ts';
+import { append, EMPTY_JOURNAL, withEventId } from './journal.ts';
 import type { BranchEntry } from './journal-entries.ts';
+import type { BranchRecord, Readiness } from './journal-record.ts';
 import type { OperationRecord } from './operation-record.ts';
 import { isoTimeOf } from './time.ts';
 

@@ -1,7 +1,6 @@
 /** Decides when a command that started operations has settled, and describes its record. */
 
-import { withEventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
 import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from './journal-entries.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';

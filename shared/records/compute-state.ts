@@ -1,15 +1,15 @@
 /**
- * Decides how the end of an operation changes the state of its compute. C1: an operation changes a compute at most
- * once. C2: an operation that is older than the one behind the recorded state changes nothing, and the state only moves to newer
- * ones, so that two processes with the same operation decide the same. C3: where the state
- * before is not what the operation needs, something was missed, and `previous_state` is null.
+ * Reads from a list of computes which of them run, and decides how the end of an operation changes the state of its
+ * compute. C1: an operation changes a compute at most once. C2: an operation that is older than the one behind the
+ * recorded state changes nothing, and the state only moves to newer ones, so that two processes with the same operation
+ * decide the same. C3: where the state before is not what the operation needs, something was missed, and
+ * `previous_state` is null.
  */
 
 import { areTogether, stateAfter } from './derivations.ts';
-import type { ComputeOperation, ComputeRecord, ComputeState } from './derived-records.ts';
-import { hashOf, withEventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL } from './journal.ts';
+import { append, EMPTY_JOURNAL, hashOf, withEventId } from './journal.ts';
 import type { ComputeChangedEntry, ComputeChangeReason } from './journal-entries.ts';
+import type { ComputeOperation, ComputeRecord, ComputeState } from './journal-record.ts';
 import type { OperationRecord } from './operation-record.ts';
 import { isoTimeOf } from './time.ts';
 
@@ -185,4 +185,42 @@ function reasonOf(operation: OperationRecord, around: readonly Neighbour[]): Com
   if (isWith('start_compute')) return 'restarted';
   if (together.length > 0) return undefined;
   return operation.command === undefined ? 'inactivity' : 'suspended';
+}
+
+/** The times are by the upstream's clock, in milliseconds. */
+export interface RunningCompute {
+  readonly id: string;
+  /** The service knows of no later activity, in milliseconds since the epoch. It is undefined when the row does not say it. */
+  readonly lastActiveMs: number | undefined;
+  /** The compute is suspended this long after its last activity. It is infinite when the compute is never suspended. */
+  readonly suspendAfterMs: number;
+}
+
+/** The time-out 0 stands for five minutes, and -1 for never (public contract). */
+const SUSPEND_AFTER_S_DEFAULT = 300;
+
+/** The service shows this time for a compute that was never active (public contract). */
+const NEVER_ACTIVE_MS = Date.UTC(2000, 0, 1);
+
+/** `rows` are the computes of one answer, as the upstream sent them. */
+export function runningComputesOf(rows: readonly unknown[]): readonly RunningCompute[] {
+  return rows.flatMap((row) => {
+    // A row that is not an object has no id.
+    const fields: Readonly<Record<string, unknown>> = { ...(row as object) };
+    const { id, current_state: state, pending_state: pending } = fields;
+    if (typeof id !== 'string' || state !== 'active' || pending === 'idle') return [];
+    const lastActiveMs = lastActiveMsOf(fields['last_active']);
+    return [{ id, lastActiveMs, suspendAfterMs: suspendAfterMsOf(fields['suspend_timeout_seconds']) }];
+  });
+}
+
+function lastActiveMsOf(text: unknown): number | undefined {
+  const timeMs = typeof text === 'string' ? Date.parse(text) : Number.NaN;
+  return timeMs > NEVER_ACTIVE_MS ? timeMs : undefined;
+}
+
+function suspendAfterMsOf(seconds: unknown): number {
+  if (typeof seconds !== 'number' || Number.isNaN(seconds)) return SUSPEND_AFTER_S_DEFAULT * 1_000;
+  if (seconds < 0) return Number.POSITIVE_INFINITY;
+  return (seconds || SUSPEND_AFTER_S_DEFAULT) * 1_000;
 }

@@ -3,9 +3,9 @@
  * journal. Everything else costs no read.
  */
 
-import type { ComputeState } from './derived-records.ts';
 import { entriesAfter } from './journal.ts';
 import type { OperationEntry, StateChangedEntry } from './journal-entries.ts';
+import type { ComputeState } from './journal-record.ts';
 import { isTerminal, type Operation } from './operation.ts';
 import { derivedThrough, type OperationRecord } from './operation-record.ts';
 

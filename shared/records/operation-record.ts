@@ -1,7 +1,6 @@
 /** Decides what is recorded of one operation next, and what becomes an event. */
 
-import { withEventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
 import {
   type CommandOrigin,
   type ObservedBy,

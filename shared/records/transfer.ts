@@ -3,8 +3,7 @@
  * moved, and its operations go on here, or both share it (PROTOCOL.md, "A project that moves").
  */
 
-import { withEventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL } from './journal.ts';
+import { append, EMPTY_JOURNAL, withEventId } from './journal.ts';
 import type { ProjectEntry } from './journal-entries.ts';
 import { REPLICA_LAG_MS_MAX } from './operation-record.ts';
 import type { ProjectRecord } from './project-record.ts';

@@ -4,8 +4,7 @@
  */
 
 import * as z from 'zod';
-import { withEventId } from './event-id.ts';
-import { append, isJournalFull, type Journal } from './journal.ts';
+import { append, isJournalFull, type Journal, withEventId } from './journal.ts';
 import type { UsageCrossedEntry } from './journal-entries.ts';
 import { HOUR_MS, isoTimeOf } from './time.ts';
 

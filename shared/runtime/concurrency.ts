@@ -1,7 +1,4 @@
-/**
- * Runs tasks with bounded concurrency, and ends work and waiting together with a signal. Nothing is left behind at a
- * signal that outlives the tasks.
- */
+/** Bounds what runs at the same time and what is waited for: tasks, waiting that ends with a signal, and calls of AWS. Nothing is left behind at a signal that outlives the tasks. */
 
 /**
  * Runs at most `tasksMax` tasks at once. Rejects with the first error, after every task that was started has ended.
@@ -60,3 +57,8 @@ export async function untilStopped<T>(task: Promise<T>, signal: AbortSignal): Pr
     signal.removeEventListener('abort', stop);
   }
 }
+
+/** The slowest call that was seen to end took a second, and the SDK tries twice more. */
+export const CALLS_END = {
+  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+} as const;

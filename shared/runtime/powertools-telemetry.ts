@@ -2,6 +2,7 @@
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
+import { once } from './on-demand.ts';
 import {
   isMetric,
   isSplit,
@@ -12,9 +13,8 @@ import {
   metricUnits,
   OTHER,
   splitBy,
-} from './metric-names.ts';
-import { once } from './on-demand.ts';
-import type { Telemetry } from './telemetry.ts';
+  type Telemetry,
+} from './telemetry.ts';
 
 interface LoggedFigures {
   /** `name` is what the figure is split by. */

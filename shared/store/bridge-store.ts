@@ -1,6 +1,7 @@
 /**
- * Joins the adapters of one account, for entries that build dependencies, and makes the writes of the protocol: they record what
- * changed together with its event, and acknowledge what is published. Use cases ask for the ports that they use.
+ * Joins the adapters of one account, for entries that build dependencies, and makes the writes of the protocol: they
+ * record what changed together with its event, and acknowledge what is published. The work index finds what is left to
+ * do, and the lease says which process does it.
  */
 
 import * as z from 'zod';
@@ -9,24 +10,173 @@ import { type Acknowledged, acknowledged, hasWork, type JournalRecord } from '..
 import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { keyOf } from './items.ts';
-import { parkedKey, parkedWorkOf } from './keys.ts';
-import { createLeases } from './leases.ts';
-import { createProjectRecords } from './project-records.ts';
-import { recordUpdate } from './record-update.ts';
+import {
+  isCommandKey,
+  leaseKey,
+  operationIdOf,
+  parkedKey,
+  parkedWorkOf,
+  projectIdOf,
+  projectKey,
+  workOf,
+} from './keys.ts';
 import {
   createAccountRecords,
   createCommandRecords,
   createDerivedRecords,
   createOperationRecords,
+  createProjectRecords,
+  expiresAtOf,
+  expiryAttributes,
   type RecordResult,
+  readableRecords,
+  recordUpdate,
   resultOf,
 } from './records.ts';
-import { expiresAtOf, expiryAttributes } from './retention.ts';
 import type { Condition, IndexPosition, Key, Table, Update } from './table.ts';
 import { createTransfers } from './transfers.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 import { createReadingWishes, createRepairs, createReplays } from './wishes.ts';
-import { createWorkIndex } from './work-index.ts';
+
+/** Says when the next request would leave if all left evenly, in milliseconds since the epoch. */
+const leaseSpending = z.object({ next_at_ms: z.number(), ended_at_ms: z.number().optional() });
+
+export type LeaseSpending = z.infer<typeof leaseSpending>;
+
+export interface LeaseAdapterDeps {
+  readonly clock: Clock;
+  readonly noteUnreadable: NoteUnreadable;
+}
+
+/**
+ * Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at
+ * once.
+ */
+function createLeases(table: Table, accountId: string, { clock, noteUnreadable }: LeaseAdapterDeps) {
+  const key = leaseKey(accountId);
+
+  return {
+    /**
+     * Resolves to `false` while another holder's lease has not ended. The same holder may acquire it again, which
+     * prolongs it.
+     */
+    async acquireLease(holder: string, durationMs: number): Promise<boolean> {
+      const nowMs = clock.now();
+      const lease = { kind: 'lease', holder, expires_at_ms: nowMs + durationMs };
+      const result = await table.update({
+        key,
+        set: lease,
+        remove: ['spending'],
+        condition: isFreeFor(holder, nowMs),
+      });
+      if (result === 'applied') return true;
+      if (!(await hasUnreadableEnd(table, key))) return false;
+      noteUnreadable({ key, fields: ['expires_at_ms'] });
+      await table.update({ key, set: lease });
+      return true;
+    },
+
+    /** Ends the lease at once, and stores what its holder has spent for the next one. */
+    async releaseLease(holder: string, spending?: LeaseSpending): Promise<void> {
+      await table.update({
+        key,
+        set: { expires_at_ms: 0, ...(spending && { spending: { ...spending } }) },
+        condition: { kind: 'equals', name: 'holder', value: holder },
+      });
+    },
+
+    /**
+     * Resolves to undefined when there is no lease item. `spending` is undefined when the last holder did not release
+     * its lease.
+     */
+    async readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined> {
+      const item = await table.get(key);
+      return item && { spending: leaseSpending.safeParse(item['spending']).data };
+    },
+  };
+}
+
+/**
+ * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is
+ * overwritten although it cannot be read.
+ */
+async function hasUnreadableEnd(table: Table, key: Key): Promise<boolean> {
+  const endsAtMs = (await table.get(key))?.['expires_at_ms'];
+  return endsAtMs !== undefined && typeof endsAtMs !== 'number';
+}
+
+function isFreeFor(holder: string, nowMs: number): Condition {
+  return {
+    kind: 'any',
+    of: [
+      { kind: 'absent', name: 'expires_at_ms' },
+      { kind: 'less', name: 'expires_at_ms', value: nowMs },
+      { kind: 'equals', name: 'holder', value: holder },
+    ],
+  };
+}
+
+/**
+ * An entry of the work index names an operation, a command or a project. When it names none of these, it is the
+ * account's own.
+ */
+export interface WorkIndexEntry {
+  readonly key: Key;
+  readonly projectId: string | undefined;
+  readonly operationId: string | undefined;
+  /** It is true for a command whose operations have not all ended, or whose end is not published. */
+  readonly isCommand: boolean;
+}
+
+export interface WorkPageRequest {
+  readonly limit: number;
+  /** The previous page ended here. It is undefined for the first page. */
+  readonly start?: IndexPosition | undefined;
+  /** It is undefined for the whole account. */
+  readonly projectId?: string | undefined;
+}
+
+export interface WorkIndexPage {
+  readonly entries: readonly WorkIndexEntry[];
+  /** It is undefined when there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
+}
+
+export function createWorkIndex(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
+  const work = workOf(accountId);
+  const partitionOf = (projectId: string | undefined) =>
+    projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
+  const entryOf = (key: Key): WorkIndexEntry => ({
+    key,
+    projectId: projectIdOf(key, accountId),
+    operationId: operationIdOf(key),
+    isCommand: isCommandKey(key),
+  });
+
+  return {
+    /**
+     * Resolves to everything that is open or that a crash left unpublished. The index can lag, so the items
+     * themselves decide.
+     */
+    async findWork(projectId?: string): Promise<readonly WorkIndexEntry[]> {
+      return (await table.queryWork({ work, ...partitionOf(projectId) })).map(entryOf);
+    },
+
+    /**
+     * Resolves to at most `limit` of the same entries. An outage of the bus leaves everything in the index, so it may
+     * be large.
+     */
+    async findWorkPage({ limit, start, projectId }: WorkPageRequest): Promise<WorkIndexPage> {
+      const page = await table.queryWorkPage({ work, limit, start, ...partitionOf(projectId) });
+      return { entries: page.keys.map(entryOf), next: page.next };
+    },
+
+    /** Resolves to the records in any order, without those that are missing or cannot be read. */
+    async readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]> {
+      return readableRecords(await table.getMany(keys), noteUnreadable);
+    },
+  };
+}
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
 

@@ -1,4 +1,4 @@
-/** Names the attributes that a read asks for, as DynamoDB's expressions do. */
+/** Implements the table, its indexes and its partitions over DynamoDB. */
 
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
@@ -15,11 +15,14 @@ import { type Random, systemRandom } from '../runtime/random.ts';
 import {
   type Condition,
   type IndexPosition,
+  type IndexQuery,
   type Item,
   type Key,
   KeysUnreadError,
   keyText,
   type Table,
+  type TableIndexes,
+  type TablePartitions,
   type Update,
   WORK_INDEX,
   type WorkPage,
@@ -279,4 +282,74 @@ function compileCondition(
       return parts.map((part) => `(${part})`).join(condition.kind === 'any' ? ' OR ' : ' AND ');
     }
   }
+}
+
+export function createDynamoDbIndexes(client: DynamoDBClient, tableName: string): TableIndexes {
+  const documents = DynamoDBDocumentClient.from(client);
+  return {
+    async query(query) {
+      const { index, limit, start, newestFirst = false } = query;
+      const answer = await documents.send(
+        new QueryCommand({
+          TableName: tableName,
+          IndexName: index.name,
+          ...keyCondition(query),
+          ScanIndexForward: !newestFirst,
+          Limit: limit,
+          ...(start && { ExclusiveStartKey: start }),
+        }),
+      );
+      const keys = (answer.Items ?? []).map((item) => ({
+        pk: String(item['pk']),
+        sk: String(item['sk']),
+        sortKey: String(item[index.sortKey]),
+      }));
+      return { keys, next: answer.LastEvaluatedKey as IndexPosition | undefined };
+    },
+  };
+}
+
+function keyCondition({ index, partition, after }: IndexQuery) {
+  return {
+    KeyConditionExpression:
+      after === undefined ? '#partition = :partition' : '#partition = :partition AND #order > :after',
+    ExpressionAttributeNames: {
+      '#partition': index.partitionKey,
+      ...(after !== undefined && { '#order': index.sortKey }),
+    },
+    ExpressionAttributeValues: { ':partition': partition, ...(after !== undefined && { ':after': after }) },
+  };
+}
+
+/** `access` names the attributes that are asked for, because the function's role allows no others. */
+export function createDynamoDbPartitions(
+  client: DynamoDBClient,
+  tableName: string,
+  access: Pick<Access, 'reads'>,
+): TablePartitions {
+  const documents = DynamoDBDocumentClient.from(client);
+  return {
+    async readPartition({ partition, start, mayLag }) {
+      const names = readableAttributes(access, partition) ?? [];
+      const placeholders = new Map(names.map((name, index) => [name, `#a${index}`]));
+      const answer = await documents.send(
+        new QueryCommand({
+          TableName: tableName,
+          ConsistentRead: mayLag !== true,
+          KeyConditionExpression: `${placeholders.get('pk')} = :partition`,
+          Select: 'SPECIFIC_ATTRIBUTES',
+          ProjectionExpression: [...placeholders.values()].join(', '),
+          ExpressionAttributeNames: Object.fromEntries(
+            [...placeholders].map(([name, placeholder]) => [placeholder, name]),
+          ),
+          ExpressionAttributeValues: { ':partition': partition },
+          ...(start && { ExclusiveStartKey: start }),
+        }),
+      );
+      return {
+        items: (answer.Items ?? []) as Item[],
+        next: answer.LastEvaluatedKey as IndexPosition | undefined,
+      };
+    },
+  };
 }

@@ -284,13 +284,6 @@ export function nudgeKey(atMs: number, accountId: string): Key {
   return { pk: NUDGES_PARTITION, sk: `${new Date(atMs).toISOString()}#${accountId}` };
 }
 
-/** This partition has one item for each lane, which says how the lane is doing. */
-export const LANES_STATUS_PARTITION = 'LANES#STATUS';
-
-export function laneStatusKey(lane: number): Key {
-  return { pk: LANES_STATUS_PARTITION, sk: `LANE#${String(lane).padStart(3, '0')}` };
-}
-
 export function nudgedAccountIdOf(sortKey: string): string | undefined {
   return sortKey.split('#')[1];
 }

@@ -3,10 +3,9 @@
 import * as z from 'zod';
 import type { AccountRecord } from '../records/account-record.ts';
 import type { CommandRecord } from '../records/command-record.ts';
-import type { BranchRecord, ComputeRecord } from '../records/derived-records.ts';
 import type { ForeignEntry, Journal } from '../records/journal.ts';
 import { entriesOf } from '../records/journal-entries.ts';
-import type { JournalRecord } from '../records/journal-record.ts';
+import type { BranchRecord, ComputeRecord, JournalRecord } from '../records/journal-record.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import type { ProjectRecord } from '../records/project-record.ts';
 import { accountItem, fromStored, keyOf, projectFieldsOf, recordItem, type storedEntries } from './items.ts';

@@ -1,6 +1,6 @@
 /**
- * Defines the few calls that the bridge makes to its table, as data. One adapter compiles them for DynamoDB, another
- * is in memory.
+ * Defines the few calls that the bridge makes to its table, as data, with the table's indexes, and a write whose writer
+ * does not take the own write for somebody else's. One adapter compiles the calls for DynamoDB, another is in memory.
  */
 
 import { AppError } from '../runtime/errors.ts';
@@ -155,4 +155,49 @@ export interface Table {
    * missing.
    */
   queryWorkPage(query: WorkPageQuery): Promise<WorkPage>;
+}
+
+/**
+ * The SDK repeats a write whose reply was lost, and the first attempt, which was made, refuses the repetition. So a write
+ * that was refused, or that got no answer, looks at the item: it was made when the item has what it sets under `names`,
+ * which no other write sets so. Rejects when it is unknown whether the write was made.
+ */
+export async function updateOnce(
+  table: Table,
+  update: Update,
+  names: readonly string[],
+): Promise<'applied' | 'refused'> {
+  const outcome = await table.update(update).catch((error: unknown) => ({ error }));
+  if (outcome === 'applied') return outcome;
+  const item = await table.get(update.key);
+  if (names.every((name) => item?.[name] === update.set[name])) return 'applied';
+  if (outcome === 'refused') return outcome;
+  throw outcome.error;
+}
+
+/** Returns the table as DynamoDB's CreateTable takes it. */
+export function tableDefinition(tableName: string) {
+  const names = new Set([
+    'pk',
+    'sk',
+    ...INDEXES.flatMap(({ partitionKey, sortKey }) => [partitionKey, sortKey]),
+  ]);
+  return {
+    TableName: tableName,
+    BillingMode: 'PAY_PER_REQUEST' as const,
+    AttributeDefinitions: [...names].map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
+    KeySchema: keySchema('pk', 'sk'),
+    GlobalSecondaryIndexes: INDEXES.map(({ name, partitionKey, sortKey }) => ({
+      IndexName: name,
+      KeySchema: keySchema(partitionKey, sortKey),
+      Projection: { ProjectionType: 'KEYS_ONLY' as const },
+    })),
+  };
+}
+
+function keySchema(partitionKey: string, sortKey: string) {
+  return [
+    { AttributeName: partitionKey, KeyType: 'HASH' as const },
+    { AttributeName: sortKey, KeyType: 'RANGE' as const },
+  ];
 }

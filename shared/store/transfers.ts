@@ -10,9 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { accountKey, operationKey, projectKey } from './keys.ts';
 import { originIn } from './parse-record.ts';
-import { recordUpdate, unchangedSince } from './record-update.ts';
-import { isMarkAlone, readableRecordsOf } from './records.ts';
-import { expiryAttributes } from './retention.ts';
+import { expiryAttributes, isMarkAlone, readableRecordsOf, recordUpdate, unchangedSince } from './records.ts';
 import {
   type Condition,
   FEED_INDEX,

@@ -1,18 +1,29 @@
 /**
- * Stores what callers ask of the poller: a fresh reading of a project, its repair, and the replay of events. The
- * poller takes each and notes how far it has come.
+ * Stores what callers ask of the poller: a fresh reading of a project, its repair, and the replay of events. The poller
+ * takes each and notes how far it has come. A nudge says which account has such work.
  */
 
 import * as z from 'zod';
 import { eventChoice } from '../records/event-choice.ts';
-import { DAY_MS, isoTimeOf, normaliseTimestamp, type Timestamp } from '../records/time.ts';
+import { DAY_MS, isoTimeOf, MINUTE_MS, normaliseTimestamp, type Timestamp } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { repairKey, repairProjectIdOf, repairsOf, replayKey, wishesOf, wishKey } from './keys.ts';
-import { type RecordResult, resultOf } from './records.ts';
-import { expiresAtOf } from './retention.ts';
-import type { Table } from './table.ts';
+import { toError } from '../runtime/errors.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import {
+  accountIdOfWork,
+  isReadRequestKey,
+  nudgeKey,
+  repairKey,
+  repairProjectIdOf,
+  repairsOf,
+  replayKey,
+  wishesOf,
+  wishKey,
+} from './keys.ts';
+import { expiresAtOf, type RecordResult, resultOf } from './records.ts';
+import { type Table, type Update, updateOnce, WORK_INDEX } from './table.ts';
+import { KEY } from './table-access.ts';
 import { type NoteUnreadable, readable } from './unreadable.ts';
-import { updateOnce } from './update-once.ts';
 
 export function createReadingWishes(table: Table, accountId: string, clock: Clock) {
   const work = wishesOf(accountId);
@@ -201,4 +212,64 @@ export function createReplays(
       return resultOf(await table.update({ key, set, remove: position ? [] : ['position'], condition }));
     },
   };
+}
+
+/** A nudge has these attributes. */
+export const NUDGE_ATTRIBUTES = [...KEY, 'kind', 'expires_at'] as const;
+
+/** A nudge is read within seconds. It stays for a few minutes, for people who look for the cause of a delay. */
+const KEPT_MS = 10 * MINUTE_MS;
+
+/**
+ * One process nudges an account at most once in this time, because the poller looks again for some seconds after each
+ * nudge.
+ */
+const INTERVAL_MS = 1_000;
+
+/** A process remembers the last nudge of at most this many accounts. Beyond that it begins to remember anew. */
+const REMEMBERED_MAX = 10_000;
+
+/** Resolves when the nudge is written, or at once when the same process nudged the account a moment ago. */
+type Nudge = (accountId: string) => Promise<void>;
+
+export function createNudge(table: Table, clock: Clock): Nudge {
+  const nudgedAtMs = new Map<string, number>();
+  return async (accountId) => {
+    const nowMs = clock.now();
+    const beforeMs = nudgedAtMs.get(accountId);
+    if (beforeMs !== undefined && Math.abs(nowMs - beforeMs) < INTERVAL_MS) return;
+    if (nudgedAtMs.size >= REMEMBERED_MAX) nudgedAtMs.clear();
+    nudgedAtMs.set(accountId, nowMs);
+    const expires_at = Math.floor((nowMs + KEPT_MS) / 1_000);
+    await table.update({ key: nudgeKey(nowMs, accountId), set: { kind: 'nudge', expires_at } });
+  };
+}
+
+/**
+ * The nudge is written beside the item, so that a command does not wait for it. A poller that comes too early looks
+ * again. A nudge that fails is logged, and the poller finds the work within a minute.
+ */
+export function nudgingTable(table: Table, nudge: Nudge, telemetry: Telemetry): Table {
+  return {
+    ...table,
+    async update(update) {
+      const accountId = leavesWork(update) ? accountIdOfWork(update.key) : undefined;
+      if (accountId === undefined) return table.update(update);
+      const [outcome] = await Promise.all([table.update(update), nudged(nudge, accountId, telemetry)]);
+      return outcome;
+    },
+  };
+}
+
+async function nudged(nudge: Nudge, accountId: string, telemetry: Telemetry): Promise<void> {
+  try {
+    await nudge(accountId);
+  } catch (error) {
+    telemetry.log('warn', 'nudge.failed', { account_id: accountId, reason: toError(error).name });
+  }
+}
+
+/** A record that the write does not put into the work index leaves nothing to do. */
+function leavesWork({ key, set }: Update): boolean {
+  return isReadRequestKey(key) || set[WORK_INDEX.partitionKey] !== undefined;
 }

@@ -7,8 +7,8 @@ import type * as http from 'node:http';
 import type * as https from 'node:https';
 import { type Duplex, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { readBounded } from '../runtime/foreign-text.ts';
 import { once } from '../runtime/on-demand.ts';
-import { readBounded } from '../runtime/read-bounded.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -126,17 +126,8 @@ export interface PooledHttp {
    * kept. Lambda freezes a process between two requests, and the process cannot see in time what was closed meanwhile.
    */
   readonly sendRead: SendHttp;
-  /** Returns what was measured since the previous call. */
-  readonly takeUse: () => SocketUse;
   /** Closes the sockets that no request uses. */
   readonly close: () => void;
-}
-
-export interface SocketUse {
-  /** This many sockets were in use at the same time. */
-  readonly inUseMax: number;
-  /** This many requests had to wait for a socket, because the bound was met. */
-  readonly waitedCount: number;
 }
 
 /** Unused sockets beyond this number are closed. A lane of a hundred small accounts uses about ten at once. */
@@ -153,8 +144,17 @@ export function proxyEnvOf(env: ProxyEnv): ProxyEnv | undefined {
   return env['NODE_USE_ENV_PROXY'] === '1' ? env : undefined;
 }
 
+export interface PooledHttpOptions {
+  readonly proxyEnv?: ProxyEnv | undefined;
+  /** It is called for each request that must wait for a socket. */
+  readonly onWait?: () => void;
+}
+
 /** `socketsMax` bounds the sockets in use. Further requests wait for one, within their own time. */
-export function createPooledHttp(socketsMax: number, proxyEnv?: ProxyEnv): PooledHttp {
+export function createPooledHttp(
+  socketsMax: number,
+  { proxyEnv, onWait = () => {} }: PooledHttpOptions = {},
+): PooledHttp {
   const options = {
     keepAlive: true,
     maxSockets: socketsMax,
@@ -166,21 +166,14 @@ export function createPooledHttp(socketsMax: number, proxyEnv?: ProxyEnv): Poole
   const kept = once(() => poolsWith(options));
   const unkept = once(() => poolsWith({ ...options, keepAlive: false }));
   let inUseCount = 0;
-  let inUseMax = 0;
-  let waitedCount = 0;
-
-  const begin = () => {
-    inUseCount += 1;
-    inUseMax = Math.max(inUseMax, Math.min(socketsMax, inUseCount));
-    if (inUseCount > socketsMax) waitedCount += 1;
-  };
   const end = () => {
     inUseCount -= 1;
   };
 
   const sendOver = (pools: Pools, request: HttpRequest) => {
     if (request.signal?.aborted === true) return Promise.reject(abortReason(request.signal));
-    begin();
+    inUseCount += 1;
+    if (inUseCount > socketsMax) onWait();
     const isPlain = request.url.protocol === 'http:';
     return exchange(request, { isPlain, agent: pools[isPlain ? 'http:' : 'https:'] }, end);
   };
@@ -194,11 +187,6 @@ export function createPooledHttp(socketsMax: number, proxyEnv?: ProxyEnv): Poole
         if (error instanceof ClosedMeanwhile) return sendOver(unkept(), request);
         throw error;
       }
-    },
-    takeUse() {
-      const use = { inUseMax, waitedCount };
-      [inUseMax, waitedCount] = [Math.min(socketsMax, inUseCount), 0];
-      return use;
     },
     close() {
       for (const pool of Object.values(kept())) pool.destroy();

@@ -4,18 +4,22 @@
  */
 
 import {
+  afterRefusal,
+  FULL_SHARE,
   forgive,
+  type LearnedLimit,
   type RateLimit,
   type RateLimitState,
+  type RateShare,
   rateLimitOf,
+  shareAt,
   shareOf,
   spend,
   startEmpty,
   UNUSED,
   unspend,
   waitMs,
-} from '../rates/rate-limit.ts';
-import { afterRefusal, FULL_SHARE, type LearnedLimit, type RateShare, shareAt } from '../rates/rate-share.ts';
+} from '../rates/account-rate.ts';
 import { RETRY_AFTER_MS_MAX } from '../rates/retry-decision.ts';
 import { MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';

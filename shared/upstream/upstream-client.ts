@@ -5,14 +5,21 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { type RunningCompute, runningComputesOf } from '../records/compute-state.ts';
 import type { Operation } from '../records/operation.ts';
-import { type RunningCompute, runningComputesOf } from '../records/running-compute.ts';
 import { once } from '../runtime/on-demand.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
 import { computeCalls, operationCalls, projectListCalls } from './calls/computes.ts';
-import { operationSchema, type ProjectRow, plainOperation, plainProject } from './calls/rows.ts';
-import * as schemas from './calls/schemas.ts';
+import {
+  operationSchema,
+  type ProjectRow,
+  parseRows,
+  plainOperation,
+  plainProject,
+  projectIdSchema,
+  projectSchema,
+} from './calls/schemas.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './forward.ts';
 import type { Permit } from './request-budget.ts';
 import {
@@ -109,8 +116,8 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         { query },
         callOptions,
       );
-      const projects = schemas.parseRows<ProjectRow>(body.projects, schemas.projectSchema, plainProject);
-      const unavailable = schemas.parseRows(body.unavailable_project_ids ?? [], schemas.projectId);
+      const projects = parseRows<ProjectRow>(body.projects, projectSchema, plainProject);
+      const unavailable = parseRows(body.unavailable_project_ids ?? [], projectIdSchema);
       return {
         projects: projects.rows,
         // An unavailable project whose id cannot be read is as invisible as a project whose row cannot be read.
@@ -134,7 +141,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         { ...request, decode },
         callOptions,
       );
-      const { rows, malformedRowCount } = schemas.parseRows(
+      const { rows, malformedRowCount } = parseRows(
         body.operations,
         // The schema is built for the first unusual row only: building it costs more than reading a page of usual rows.
         once(() => operationOf(projectId)),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { laneOf } from '../../shared/accounts/lanes.ts';
+import { laneOf } from '../../shared/accounts/account.ts';
 
 const ids = Array.from({ length: 2_000 }, (_, index) => ({ account_id: `tenant-${index}` }));
 const accountIds = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,20}$/).map((account_id) => ({ account_id }));

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 import { ADDED_ACCOUNTS_MAX, createAccountStore, LOOK_MS } from '../../shared/accounts/account-store.ts';
-import { writeLaneStatus } from '../../shared/accounts/lanes.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
 import { nextStatus } from '../../shared/records/account-status.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
@@ -11,7 +10,6 @@ import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { NOON_MS } from '../builders.ts';
-import { aLaneStatus } from '../lanes/a-lane-status.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { PROJECT_ID } from './sample-requests.ts';
@@ -229,20 +227,6 @@ describe('adding an account', () => {
     expect(body.check.same_key_as).toEqual([ACCOUNT_ID]);
     expect(body.warnings).toEqual([expect.stringContaining(`The same key is used for ${ACCOUNT_ID}:`)]);
     expect(JSON.stringify(body)).not.toContain(KEY);
-  });
-
-  test('with a lane that does not poll succeeds with a warning, because a deployment may add it', async () => {
-    const { admin, api } = await setUp();
-    const body = (account_id: string, lane: number) => ({ account_id, lane });
-    expect((await admin('POST', ACCOUNTS, body('early', 7))).body.warnings.join()).not.toContain('lane');
-
-    await writeLaneStatus(api.memory, aLaneStatus());
-    const outside = await admin('POST', ACCOUNTS, body('tenant', 7));
-    const inside = await admin('POST', ACCOUNTS, body('other', 0));
-
-    expect(outside.body.warnings).toContainEqual(expect.stringMatching(/^There is no lane 7 now, only 0/));
-    expect(inside.body.warnings.join()).not.toContain('lane');
-    expect((await admin('PATCH', TENANT, { lane: 9 })).body.warnings.join()).toContain('There is no lane 9');
   });
 
   test('is only validated on request, before there is a secret: all but the key is judged', async () => {

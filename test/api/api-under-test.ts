@@ -5,24 +5,25 @@ import { serve } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
 import type { BusReader } from '../../functions/api/read-model/bus-reader.ts';
+import { createWorkerAccounts } from '../../functions/commands/create-handler.ts';
 import type { HandBack } from '../../functions/commands/invocation.ts';
 import type { WaitingTasks } from '../../functions/commands/waiting-tasks.ts';
 import { work } from '../../functions/commands/work.ts';
-import { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
 import { commandSettingsOf } from '../../shared/accounts/account.ts';
 import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore, mintToken, tokenHash } from '../../shared/callers/tokens.ts';
 import type { Wake, Wakes } from '../../shared/commands/wakes.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
-import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import {
   type ApiAccount,
+  type ApiSettings,
   apiAccounts,
   type ExtraRoute,
   extraRoutes,
+  type OidcSettings,
+  type SignInSettings,
 } from '../../shared/config/api-config.ts';
-import type { SignInSettings } from '../../shared/config/sign-in-settings.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';

@@ -6,7 +6,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { handle } from 'hono/aws-lambda';
 import { describe, expect, test } from 'vitest';
-import { signInSettings } from '../../shared/config/sign-in-settings.ts';
+import { signInSettings } from '../../shared/config/api-config.ts';
 import { type ApiOptions, createApiUnderTest } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 

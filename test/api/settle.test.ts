@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { UNFROZEN_MS } from '../../functions/api/upstream/account-queue.ts';
-import { settleCommands } from '../../shared/protocol/settle-commands.ts';
+import { settleCommands } from '../../shared/protocol/record-derived.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey, wishKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';

@@ -12,8 +12,8 @@ import { WORK_MS_MAX } from '../../functions/commands/invocation.ts';
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { ALARM_COUNT } from '../../infra/cli/docs/cost-docs.ts';
 import { functionDefinitions } from '../../infra/functions.ts';
-import { METRIC_NAMESPACE, type MetricName, metricUnits } from '../../shared/runtime/metric-names.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
+import { METRIC_NAMESPACE, type MetricName, metricUnits } from '../../shared/runtime/telemetry.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
 let stack: Synthesized;
@@ -158,7 +158,7 @@ describe('an alarm on a metric of the bridge', () => {
   test('fires on a value that the code emits above its threshold, and not at the threshold or for another bridge', () => {
     const plain = own().filter(({ isBelow }) => !isBelow);
 
-    expect(plain).toHaveLength(16);
+    expect(plain).toHaveLength(15);
     for (const watch of plain) {
       const { alarm, threshold } = watch;
 
@@ -336,7 +336,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(27);
+    expect(new Set(anchors).size).toBe(26);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 
@@ -349,7 +349,7 @@ describe('the runbook', () => {
       (article) => !/\*\*Sign\.\*\* [\s\S]*\*\*First\.\*\*[\s\S]*`[\s\S]*\*\*End\.\*\* /.test(article),
     );
 
-    expect(articles.length).toBe(29);
+    expect(articles.length).toBe(28);
     expect(incomplete.map((article) => article.split('\n')[0])).toEqual([]);
   });
 

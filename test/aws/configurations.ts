@@ -4,9 +4,9 @@
  */
 
 import { EMAILS_MAX } from '../../functions/notifier/channels/email.ts';
-import type { BridgeConfigInput } from '../../infra/bridge-config.ts';
 import {
   ACCOUNTS_MAX,
+  type BridgeConfigInput,
   LANES_MAX,
   NAME_CHARACTERS_MAX,
   OWN_LANES_MAX,
@@ -18,7 +18,7 @@ import {
 } from '../../infra/bridge-config.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/account-rules.ts';
-import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
+import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/api-config.ts';
 import { ACCOUNT, REGION } from './symbols.ts';
 
 type Config = Partial<BridgeConfigInput>;

@@ -34,9 +34,8 @@ import {
   wishKey,
   workOf,
 } from '../../shared/store/keys.ts';
-import { INDEXES } from '../../shared/store/table.ts';
+import { INDEXES, tableDefinition } from '../../shared/store/table.ts';
 import type { Access } from '../../shared/store/table-access.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
@@ -404,7 +403,6 @@ describe('privileges', () => {
       'ReadUsage dynamodb:BatchGetItem',
       'ReadUsage dynamodb:GetItem',
       'UpdateInsights dynamodb:UpdateItem',
-      'UpdateLanes dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
       'UpdateReadRequests dynamodb:UpdateItem',
       'UpdateUsage dynamodb:UpdateItem',
@@ -420,7 +418,6 @@ describe('privileges', () => {
       'Publish events:PutEvents',
       'QueryAccounts dynamodb:Query',
       'QueryAllAccounts dynamodb:Query',
-      'QueryAllLanes dynamodb:Query',
       'QueryCreated dynamodb:Query',
       'QueryLines dynamodb:Query',
       'QueryList dynamodb:Query',
@@ -435,7 +432,6 @@ describe('privileges', () => {
       'ReadIncidents dynamodb:GetItem',
       'ReadInsights dynamodb:BatchGetItem',
       'ReadInsights dynamodb:GetItem',
-      'ReadLanes dynamodb:GetItem',
       'ReadMutes dynamodb:BatchGetItem',
       'ReadMutes dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
@@ -560,7 +556,6 @@ describe('privileges', () => {
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateInsights', 'INSIGHTS#*'],
-      ['UpdateLanes', 'LANES#*'],
       ['UpdateUsage', 'USAGE#*'],
       ['QueryAllAccounts', 'ACCOUNTS#*'],
       ['QueryAllLanes', 'LANES#*'],
@@ -609,12 +604,10 @@ describe('privileges', () => {
       ['UpdateUsage', 'USAGE#*'],
       ['UpdateCallers', 'CALLER#*'],
       ['ReadAccounts', 'ACCOUNTS#*'],
-      ['ReadLanes', 'LANES#*'],
       ['ReadUsage', 'USAGE#*'],
       ['UpdateAccounts', 'ACCOUNTS#*'],
       ['UpdateLanes', 'LANES#*'],
       ['QueryAllAccounts', 'ACCOUNTS#*'],
-      ['QueryAllLanes', 'LANES#*'],
       ['QueryLines', 'QUEUE#*', 'QUEUED#*'],
       ['QueryCreated', 'A#*'],
       [

@@ -4,7 +4,7 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 
 const { endpoint } = await startLocalAws({ accessKeyId: 'local' });

@@ -22,12 +22,15 @@ import { SCOPES } from '../../shared/callers/scopes.ts';
 import { createTokenStore, mintToken, tokenHash } from '../../shared/callers/tokens.ts';
 import { REQUESTS_PER_MINUTE_MAX } from '../../shared/rates/account-rate.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { readBounded } from '../../shared/runtime/foreign-text.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
-import { readBounded } from '../../shared/runtime/read-bounded.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
 import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { ANSWER_BYTES_MAX } from '../../shared/upstream/forward.ts';
 import {

@@ -11,8 +11,12 @@ import { createPollPlanner } from '../../functions/poller/planner/poll-planner.t
 import { activityOf } from '../../functions/poller/planner/project-activity.ts';
 import { bundleEntry, FOR_LAMBDA } from '../../infra/aws/bundle.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
-import { operationSchema, plainOperation } from '../../shared/upstream/calls/rows.ts';
-import { operationListSchema, parseRows } from '../../shared/upstream/calls/schemas.ts';
+import {
+  operationListSchema,
+  operationSchema,
+  parseRows,
+  plainOperation,
+} from '../../shared/upstream/calls/schemas.ts';
 
 const PROJECT_COUNT = 5_000;
 const DECISION_COUNT = 200_000;

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { alertSamples, sampleTarget, sendSample } from '../../infra/cli/sample-alert.ts';
 import type { LocalAws } from '../../infra/local/aws/local-aws.ts';
 import type { TopicMessage } from '../../infra/local/aws/sns.ts';
-import { LOCAL_TOPIC_ARN } from '../../infra/local/local-notifier.ts';
+import { LOCAL_TOPIC_ARN } from '../../infra/local/queue-functions.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { openAws } from '../local/aws/aws-under-test.ts';
 import { ROUTING_KEY } from '../notifier/channels/pagerduty-stand-in.ts';

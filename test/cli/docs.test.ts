@@ -3,17 +3,21 @@ import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { API_VERSION } from '../../functions/api/documentation/documentation-routes.ts';
-import { architecturePicture } from '../../infra/cli/docs/architecture-picture.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { alertDocs, eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { eventParsers, eventTypes } from '../../infra/cli/docs/event-types.ts';
-import { callDocs, cliDocs, subscriptionDocs } from '../../infra/cli/docs/generated-sections.ts';
+import {
+  architecturePicture,
+  callDocs,
+  cliDocs,
+  subscriptionDocs,
+} from '../../infra/cli/docs/generated-sections.ts';
 import { refuseClosedVersion } from '../../infra/release/project.ts';
 import { createFaultDials } from '../../infra/simulator/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
-import { signInShape } from '../../shared/config/sign-in-settings.ts';
+import { signInShape } from '../../shared/config/api-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
-import { metricUnits } from '../../shared/runtime/metric-names.ts';
+import { metricUnits } from '../../shared/runtime/telemetry.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 import { performanceDocs } from '../bench/report/performance-page.ts';
 import { programs } from '../programs.ts';
@@ -130,7 +134,8 @@ describe('the documentation', () => {
     const settings = sources.flatMap((source) =>
       [...source.matchAll(/^ +([a-z]+(?:_[a-z]+)*): /gm)].map(([, name = '']) => name),
     );
-    const named = [...settings, ...Object.keys(signInShape)];
+    // The deployment makes `client_secret_id` out of the setting `client_secret_arn`.
+    const named = [...settings.filter((name) => name !== 'client_secret_id'), ...Object.keys(signInShape)];
     const text = [...PAGES, 'bridge.config.example.ts'].map(read).join('\n');
 
     expect(named.length).toBeGreaterThan(60);

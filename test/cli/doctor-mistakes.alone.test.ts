@@ -8,9 +8,8 @@ import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-u
 import { accountSettings } from '../../shared/accounts/account.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createDynamoDbPartitions, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 import {
@@ -36,9 +35,9 @@ beforeAll(async () => {
   // The clients of AWS take their settings from the process.
   Object.assign(process.env, deployment.environment);
   const client = new DynamoDBClient({});
-  const { GlobalSecondaryIndexes = [], ...definition } = tableDefinition(WITHOUT_INDEX);
+  const { GlobalSecondaryIndexes, ...definition } = tableDefinition(WITHOUT_INDEX);
   const kept = GlobalSecondaryIndexes.filter(({ IndexName }) => IndexName !== 'list');
-  const AttributeDefinitions = definition.AttributeDefinitions?.filter(
+  const AttributeDefinitions = definition.AttributeDefinitions.filter(
     ({ AttributeName }) => AttributeName !== 'list' && AttributeName !== 'list_order',
   );
   await createTable(client, tableDefinition(NAME));

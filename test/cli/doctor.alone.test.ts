@@ -13,7 +13,6 @@ import {
   judgeAccounts,
   judgeFreeze,
   judgeHealth,
-  judgeLanes,
   judgeRate,
   judgeToken,
 } from '../../infra/cli/examining/examine-bridge.ts';
@@ -274,23 +273,6 @@ describe('what the bridge says', () => {
     expect(rate(5).verdict).toBe('ok');
     expect(rate(6)).toMatchObject({ verdict: 'problem', found: expect.stringContaining('500 of its 600') });
     expect(judgeRate({ accounts: [{}] }).verdict).toBe('not checked');
-  });
-
-  test('of a lane is a problem when it has too much to do, and for each account that it has set aside', () => {
-    const calm = { lane: 0, account_count: 90, load_percent: 40, set_aside: [] };
-    const full = { ...calm, lane: 1, load_percent: 140, advice_text: 'Raise "lanes" by one.' };
-    const failing = { ...calm, lane: 2, set_aside: [{ account_id: 'tenant-7' }] };
-
-    expect(judgeLanes({ lanes: [calm] })).toMatchObject([
-      { verdict: 'ok', found: expect.stringContaining('40 %') },
-    ]);
-    expect(judgeLanes({ lanes: [calm, full, failing] })).toMatchObject(
-      [
-        { check: 'lane 1', verdict: 'problem', found: /140 %/, advice: 'Raise "lanes" by one.' },
-        { check: 'lane 2', verdict: 'problem', found: /tenant-7/ },
-      ].map(({ found, ...rest }) => ({ ...rest, found: expect.stringMatching(found) })),
-    );
-    expect(judgeLanes({ lanes: [] })).toMatchObject([{ verdict: 'ok' }]);
   });
 
   test('of an account that the poller does not serve, or that the deployment does not allow, is a problem', () => {

@@ -11,7 +11,7 @@ import {
   SIGN_IN_MS_MAX,
 } from '../../functions/api/console/sign-in/identity-provider.ts';
 import { COOKIE_CHARACTERS_MAX, GROUPS_MAX } from '../../functions/api/console/sign-in/session.ts';
-import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/kept-document.ts';
+import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/documentation-routes.ts';
 import {
   CHANGES_QUERIES_MAX,
   KEYS_PER_QUERY,
@@ -58,20 +58,21 @@ import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/plan-messages.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
 import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
-import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/arrival.ts';
 import {
   DOUBTFUL,
   HELD_MS,
   NOT_FOUND_SHARE_MAX,
 } from '../../functions/poller/account/discovery/known-projects.ts';
 import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/list-page.ts';
+import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/origin.ts';
 import {
   ACCOUNT_WAIT_MS_MAX,
+  COUNTS_WAIT_MS_MAX,
+  PENDING_CHANGES_MAX,
   PENDING_SAMPLES_MAX,
   PROJECT_WAIT_MS_MAX,
   WAITING_SAMPLES_MAX,
-} from '../../functions/poller/account/duration-samples.ts';
-import { COUNTS_WAIT_MS_MAX, PENDING_CHANGES_MAX } from '../../functions/poller/account/hour-counts.ts';
+} from '../../functions/poller/account/insights.ts';
 import { EVENTS_PER_SECOND_MAX } from '../../functions/poller/account/relay-leftovers.ts';
 import {
   DELAYS_MAX,
@@ -81,14 +82,13 @@ import {
 import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../../functions/poller/account/wind-up.ts';
 import { pollOptionsFor, UPSTREAM_SOCKETS_MAX } from '../../functions/poller/create-account.ts';
-import { EVENT_LOOP_DELAY_MS_MAX, LATE_DECISION_MS_MAX } from '../../functions/poller/lane/lane-load.ts';
 import { SET_ASIDE_MS_MAX, WARM_ACCOUNTS_MAX } from '../../functions/poller/lane/run-lane.ts';
 import { BARREN_PAGES_MAX, LIST_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
 import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/open-operations.ts';
 import { WORK_ENTRIES_MAX } from '../../functions/poller/project/poll.ts';
 import { JOINED_ROWS_MAX } from '../../functions/poller/project/project-memory.ts';
 import { SWEEP_DEPTH_MS } from '../../functions/poller/project/walk.ts';
-import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/replay.ts';
+import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/wishes.ts';
 import {
   ACCOUNTS_MAX,
   LANES_MAX,
@@ -100,8 +100,7 @@ import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store
 import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
 import { OPEN_INCIDENTS_MAX } from '../../shared/alerts/common-cause.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
-import { APPROVAL_RULES_MAX } from '../../shared/callers/approval-rules.ts';
-import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
+import { APPROVAL_RULES_MAX, LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';
 import {
   DELIVERED_WITHIN_MS,
@@ -119,28 +118,30 @@ import {
 import { RECORD_MS_MAX } from '../../shared/commands/send-command.ts';
 import { BODY_CHARACTERS_MAX } from '../../shared/commands/send-once.ts';
 import { SECRET_ARN_CHARACTERS_MAX, UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
-import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-config.ts';
+import { DEADLINE_SECONDS_MAX, ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/api-config.ts';
 import { USAGE_LIMITS_MAX } from '../../shared/config/poller-config.ts';
-import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
 import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../shared/events/event-bus.ts';
-import { ACTIONS_MAX, VALUE_MAX } from '../../shared/insights/day-insights.ts';
+import { ACTIONS_MAX, REMEMBERED_MAX, VALUE_MAX } from '../../shared/insights/day-insights.ts';
 import { FAILING_PROJECTS_MAX } from '../../shared/insights/hour-counts.ts';
-import { REMEMBERED_MAX } from '../../shared/insights/usual-duration.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../shared/protocol/relay-records.ts';
 import { COMMANDS_PER_SECOND, LIMIT_PER_MINUTE } from '../../shared/rates/account-rate.ts';
 import { CALLERS_MAX } from '../../shared/rates/ledger.ts';
 import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/rates/retry-decision.ts';
 import { POINTS_MAX } from '../../shared/records/account-status.ts';
-import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/records/history.ts';
-import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_ENTRIES_MAX,
+  HISTORY_ENTRIES_MAX,
+  PENDING_ENTRIES_MAX,
+} from '../../shared/records/journal.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/records/operation-record.ts';
-import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/records/relay-plan.ts';
+import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/records/project-record.ts';
 import { DECIDED_WITHIN_MS, ORIGINS_MAX } from '../../shared/records/transfer.ts';
 import { USAGE_DAYS_MAX } from '../../shared/records/usage.ts';
 import { KEPT_MS_MAX } from '../../shared/runtime/secret-key-source.ts';
 import { BATCH_ATTEMPTS_MAX, WORK_PAGE_KEYS, WORK_PAGES_MAX } from '../../shared/store/dynamodb-table.ts';
 import { NAMES_PER_ITEM_MAX } from '../../shared/store/project-names.ts';
-import { DERIVED_KEPT_SECONDS } from '../../shared/store/retention.ts';
+import { DERIVED_KEPT_SECONDS } from '../../shared/store/records.ts';
 import {
   CURSOR_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
@@ -187,8 +188,6 @@ const constants: Readonly<Record<string, number>> = {
   'Time for health, status and lease at the end': REPORT_MS + RELEASE_MS,
   'Accounts that one warm environment keeps': WARM_ACCOUNTS_MAX,
   'Pause of an account whose poller throws errors': SET_ASIDE_MS_MAX,
-  "Delay of a lane's event loop, in 99 of 100 cases": EVENT_LOOP_DELAY_MS_MAX,
-  "Lateness of a lane's decisions, in 99 of 100 cases": LATE_DECISION_MS_MAX,
   'Depth of the daily sweep': SWEEP_DEPTH_MS,
   'Time for which a failed operation is watched': FAILED_WATCH_MS_MAX,
   'Attempts of one batch read': BATCH_ATTEMPTS_MAX,

@@ -8,7 +8,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { accountItemKey, accountStatusKey } from '../../shared/store/keys.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 

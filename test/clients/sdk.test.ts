@@ -2,7 +2,7 @@
 
 import { createNeonClient } from '@neon/sdk';
 import { expect, test, vi } from 'vitest';
-import { scaledClock } from '../../infra/process/time.ts';
+import { scaledClock } from '../../infra/process/surroundings.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { startService } from '../conformance/service-under-test.ts';
 

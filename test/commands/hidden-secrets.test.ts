@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
-import { withoutSecrets } from '../../shared/commands/hidden-secrets.ts';
-import { readJson } from '../../shared/commands/json-text.ts';
+import { readJson, withoutSecrets } from '../../shared/commands/json-text.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { PROJECT_ID } from '../api/sample-requests.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

@@ -3,12 +3,12 @@
  * die, over a table that fails as DynamoDB does and an upstream whose answers get lost. The production code decides.
  */
 
-import type { CommandRequest } from '../../shared/commands/forward-call.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { type CommandOutcome, type Sent, sendOnce } from '../../shared/commands/send-once.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
+import type { CommandRequest } from '../../shared/upstream/forward.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { deriveOptions } from '../simulation/options.ts';

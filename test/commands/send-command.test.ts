@@ -3,7 +3,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { CommandRequest } from '../../shared/commands/forward-call.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { sendCommand } from '../../shared/commands/send-command.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
@@ -12,6 +11,7 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
+import type { CommandRequest } from '../../shared/upstream/forward.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createUpstreamClient, depsOf } from '../../shared/upstream/upstream-client.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

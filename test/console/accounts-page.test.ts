@@ -4,13 +4,11 @@ import { describe, expect, test } from 'vitest';
 import type { ListedAccount } from '../../functions/api/bridge/account-routes.ts';
 import { byTrouble } from '../../functions/api/console/pages/accounts-page.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
-import { writeLaneStatus } from '../../shared/accounts/lanes.ts';
 import { SCOPE_BUNDLES } from '../../shared/callers/scopes.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
-import { aLaneStatus } from '../lanes/a-lane-status.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 
 const NOON_MS = Date.UTC(2026, 0, 15, 12);
@@ -81,29 +79,6 @@ describe('the list of accounts', () => {
     expect(text).toContain('upstream_hosts');
     expect(text).toContain('href="/console/accounts/main"');
     expect(text).not.toContain('href="/console/accounts/well"');
-  });
-
-  test('shows how near each lane is to what a process can do, and what helps', async () => {
-    const { signIn, table } = await setUp();
-    await writeLaneStatus(table, aLaneStatus({ lane: 0, written_at: NOON }));
-    const full = { load_percent: 140, advice: 'pin_account', advice_account_id: 'large-one' } as const;
-    const set_aside = [{ account_id: 'broken', failure_count: 3, until: NOON }];
-    await writeLaneStatus(table, aLaneStatus({ lane: 1, written_at: NOON, ...full, set_aside }));
-    const get = await signIn({ client_id: 'an-admin' });
-
-    const { text } = await get('/console/accounts');
-
-    expect(text).toContain('<h2>Lanes</h2>');
-    expect(text.indexOf('Lane&nbsp;0')).toBeLessThan(text.indexOf('Lane&nbsp;1'));
-    expect(text).toContain('140 %');
-    expect(text).toContain('Give the account large-one a lane of its own');
-    expect(text).toContain('Set aside after failures of the poller: broken.');
-  });
-
-  test('says that no lane has reported yet, and when one will', async () => {
-    const get = await (await setUp()).signIn({ client_id: 'an-admin' });
-
-    expect((await get('/console/accounts')).text).toContain('No lane has reported its load.');
   });
 
   test('is filtered by a part of the id', async () => {

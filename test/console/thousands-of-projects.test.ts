@@ -19,18 +19,16 @@ import {
   withChanges,
 } from '../../shared/insights/hour-counts.ts';
 import type { AccountStatus } from '../../shared/records/account-status.ts';
-import type { JournalRecord } from '../../shared/records/journal-record.ts';
-import { acknowledged } from '../../shared/records/journal-record.ts';
+import { acknowledged, type JournalRecord } from '../../shared/records/journal-record.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/records/project-record.ts';
 import { normaliseTimestamp } from '../../shared/records/time.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createDynamoDbIndexes, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { attributesOf, keyOf } from '../../shared/store/items.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

@@ -1,7 +1,7 @@
 /** Gives the notifier and the worker of the second edition, which a deployment replaces and a roll-back brings back. */
 
+import type { createWorkerAccounts } from '../../functions/commands/create-handler.ts';
 import type { work } from '../../functions/commands/work.ts';
-import type { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
 import type { createNotifier } from '../../functions/notifier/create-handler.ts';
 import type { commandSettingsOf } from '../../shared/accounts/account.ts';
 import type { openAccountDirectory } from '../../shared/accounts/account-directory.ts';

@@ -5,9 +5,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
 import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/event-bridge/deliveries.ts';
-import type { LocalAwsFaults } from '../../infra/local/aws/local-aws.ts';
-import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { scaledClock } from '../../infra/process/time.ts';
+import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { scaledClock } from '../../infra/process/surroundings.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
 import {
   type PollAccountRequest,
@@ -16,7 +15,7 @@ import {
 } from '../../shared/config/poller-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { sendByFetch } from '../../shared/upstream/pooled-http.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 

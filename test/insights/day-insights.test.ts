@@ -4,9 +4,11 @@ import {
   BIN_MAX,
   createInsightsStore,
   type DayInsights,
+  insightsOf,
+  OPERATIONS_MIN,
+  usualDurationOf,
   withSamples,
 } from '../../shared/insights/day-insights.ts';
-import { insightsOf, OPERATIONS_MIN, usualDurationOf } from '../../shared/insights/usual-duration.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { A_DAY, aSample, samplesOf } from './a-sample.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPendingCounts, writeCountsRepeatedly } from '../../functions/poller/account/hour-counts.ts';
+import { createPendingCounts, writeCountsRepeatedly } from '../../functions/poller/account/insights.ts';
 import {
   type CountedChange,
   changesOf,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startLocalNotifier } from '../../infra/local/local-notifier.ts';
+import { startLocalNotifier } from '../../infra/local/queue-functions.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { openAws } from './aws/aws-under-test.ts';
 

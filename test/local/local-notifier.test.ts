@@ -10,11 +10,11 @@ import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { notifierQueue } from '../../functions/notifier/environment.ts';
-import { setUpChannels, startLocalNotifier } from '../../infra/local/local-notifier.ts';
+import { setUpChannels, startLocalNotifier } from '../../infra/local/queue-functions.ts';
 import { accountWatched } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { anEvent } from '../notifier/channel-under-test.ts';
 import { openAws } from './aws/aws-under-test.ts';
 

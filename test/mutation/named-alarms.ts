@@ -64,12 +64,6 @@ export const alarmMutants: readonly NamedMutant[] = [
     'test/poller/lane/run-lane.test.ts',
   ),
   dropped(
-    'functions/poller/lane/lane-load.ts',
-    "telemetry.measure('LaneLoadPercent', loadPercent);",
-    'test/poller/lane/lane-load.test.ts',
-    'void 0;',
-  ),
-  dropped(
     'functions/poller/project/poll-project.ts',
     "telemetry.measure('PublishDelayMs', Math.max(0, clock.now() - changedAtMs));",
     'test/poller/project/measure-published.test.ts',
@@ -91,11 +85,7 @@ export const alarmMutants: readonly NamedMutant[] = [
     TRACES,
   ),
   dropped('shared/commands/audit.ts', "telemetry.measure('AuditFailed', 1);", TRACES),
-  dropped(
-    'shared/commands/forward-call.ts',
-    "telemetry.measure('KeyEchoed', 1);",
-    'test/api/echoed-key.test.ts',
-  ),
+  dropped('shared/upstream/forward.ts', "telemetry.measure('KeyEchoed', 1);", 'test/api/echoed-key.test.ts'),
   dropped(
     'shared/runtime/secret-key-source.ts',
     "telemetry.measure('SecretsUnreadable', 1);",

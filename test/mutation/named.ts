@@ -11,7 +11,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'loser-settles',
     mistake: 'the loser of a race publishes its own Command Settled',
-    file: 'shared/protocol/settle-commands.ts',
+    file: 'shared/protocol/record-derived.ts',
     find: "return (await store.record(next, command.revision)) === 'recorded' ? next : undefined;",
     replace: 'await store.record(next, command.revision); return next;',
     tests: 'test/protocol/settle-commands.test.ts',

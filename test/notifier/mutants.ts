@@ -10,7 +10,7 @@ const MESSAGE = 'functions/notifier/sending/send-message.ts';
 const OUTCOME = 'functions/notifier/sending/send-message.ts';
 const PLAN = 'functions/notifier/sending/plan-round.ts';
 const WAITING = 'functions/notifier/alert-store.ts';
-const CHANNELS = 'functions/notifier/items.ts';
+const CHANNELS = 'functions/notifier/incidents.ts';
 const INCIDENTS = 'functions/notifier/incidents.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
 const EVENTS = 'functions/notifier/store-event.ts';
@@ -20,7 +20,7 @@ const INCIDENT = 'functions/notifier/deciding/incident.ts';
 const STANDING = 'functions/notifier/deciding/incident-record.ts';
 const ROUTE = 'functions/notifier/deciding/policy.ts';
 
-const ACKNOWLEDGED = 'functions/notifier/deciding/care.ts';
+const ACKNOWLEDGED = 'functions/notifier/deciding/incident-record.ts';
 const PAGERDUTY = 'functions/notifier/channels/pagerduty-events.ts';
 const RECORD = 'shared/alerts/incidents.ts';
 
@@ -231,7 +231,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'resolved-by-the-first',
     mistake: 'the page of a common cause is resolved when the first of its operations has ended',
-    file: 'shared/alerts/pages.ts',
+    file: 'shared/alerts/channel-apps.ts',
     find: "if (found.every((record) => record?.state === 'recovered')) return 'resolve';",
     replace: "if (found.some((record) => record?.state === 'recovered')) return 'resolve';",
     tests: PAGERDUTY_TESTS,

@@ -3,8 +3,12 @@ import { renderMail } from '../../functions/notifier/channels/email.ts';
 import { renderSlack } from '../../functions/notifier/channels/slack-message.ts';
 import type { Notice } from '../../functions/notifier/deciding/notice.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
-import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
+import {
+  createInsightsStore,
+  dayOf,
+  rememberUsualDurations,
+  withSamples,
+} from '../../shared/insights/day-insights.ts';
 import { samplesOf } from '../insights/a-sample.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';

@@ -3,14 +3,13 @@
 import { REQUEST_BURST } from '../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { createPendingSamples } from '../../functions/poller/account/duration-samples.ts';
+import { createPendingSamples } from '../../functions/poller/account/insights.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { accountLimits } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import type { StallThresholdsMs } from '../../functions/poller/project/poll.ts';
 import type { WalkLimits } from '../../functions/poller/project/walk.ts';
-import { createInsightsStore } from '../../shared/insights/day-insights.ts';
-import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
+import { createInsightsStore, rememberUsualDurations } from '../../shared/insights/day-insights.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
 import type { JournalRecord } from '../../shared/records/journal-record.ts';
 import type { Operation } from '../../shared/records/operation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { afterRefusal, FULL_SHARE } from '../../shared/rates/rate-share.ts';
+import { afterRefusal, FULL_SHARE } from '../../shared/rates/account-rate.ts';
 import { anOperation } from '../builders.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 

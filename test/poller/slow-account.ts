@@ -14,11 +14,10 @@ import { createPollPlanner } from '../../functions/poller/planner/poll-planner.t
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
+import type { EntryOutcome } from '../../shared/records/journal.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
-import type { EntryOutcome } from '../../shared/records/relay-plan.ts';
-import type { FigureName } from '../../shared/runtime/metric-names.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
-import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
+import type { FigureName, LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import type { Table } from '../../shared/store/table.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { withDeadline } from '../../infra/process/time.ts';
+import { withDeadline } from '../../infra/process/surroundings.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 
 const HOUR_MS = 3_600_000;

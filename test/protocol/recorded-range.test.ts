@@ -1,8 +1,8 @@
 /** Reads the events of a range from the in-memory table, over its indexes. */
 
 import { expect, test } from 'vitest';
+import { readRange } from '../../functions/poller/wishes.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
-import { readRange } from '../../shared/protocol/recorded-range.ts';
 import type { EventChoice } from '../../shared/records/event-choice.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
 import type { IndexPosition, Key } from '../../shared/store/table.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { settleCommands } from '../../shared/protocol/settle-commands.ts';
+import { settleCommands } from '../../shared/protocol/record-derived.ts';
 import type { OperationRecord } from '../../shared/records/operation-record.ts';
 import { commandKey, operationKey } from '../../shared/store/keys.ts';
 import { anOperation, aRecord, commandRecord, NOON_MS } from '../builders.ts';

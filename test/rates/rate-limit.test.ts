@@ -10,7 +10,7 @@ import {
   unspend,
   usedUp,
   waitMs,
-} from '../../shared/rates/rate-limit.ts';
+} from '../../shared/rates/account-rate.ts';
 import { NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { rateLimitOf, shareOf, spend, UNUSED, waitMs } from '../../shared/rates/rate-limit.ts';
-import { afterRefusal, FULL_SHARE, type RateShare, shareAt } from '../../shared/rates/rate-share.ts';
+import {
+  afterRefusal,
+  FULL_SHARE,
+  type RateShare,
+  rateLimitOf,
+  shareAt,
+  shareOf,
+  spend,
+  UNUSED,
+  waitMs,
+} from '../../shared/rates/account-rate.ts';
 import { NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;

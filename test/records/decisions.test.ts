@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/rates/rate-limit.ts';
-import type { UpstreamErrorKind } from '../../shared/rates/retry-decision.ts';
+import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/rates/account-rate.ts';
 import {
   decideRetry,
   type FailedAttempt,
   parseRetryAfter,
   retryDelayMs,
+  type UpstreamErrorKind,
 } from '../../shared/rates/retry-decision.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
-import type { JournalEntry } from '../../shared/records/journal-entries.ts';
-import { decideDiscovery, decideUnreachable } from '../../shared/records/project-record.ts';
 import {
   BATCH_BYTES_MAX,
   type EntryOutcome,
   planAcknowledgement,
   planBatches,
-} from '../../shared/records/relay-plan.ts';
+} from '../../shared/records/journal.ts';
+import type { JournalEntry } from '../../shared/records/journal-entries.ts';
+import { decideDiscovery, decideUnreachable } from '../../shared/records/project-record.ts';
 import type { Timestamp } from '../../shared/records/time.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
 import { type CommandRecord, decideSettlement } from '../../shared/records/command-record.ts';
-import { hashOf } from '../../shared/records/event-id.ts';
+import { hashOf } from '../../shared/records/journal.ts';
 import type { JournalEntry } from '../../shared/records/journal-entries.ts';
 import {
   decideNextRecord,

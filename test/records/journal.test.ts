@@ -4,16 +4,18 @@ import {
   append,
   EMPTY_JOURNAL,
   type ForeignEntry,
+  groupForRelay,
   HISTORY_ENTRIES_MAX,
   isJournalFull,
   type Journal,
+  oldestFirst,
+  oldestPendingMs,
   PENDING_ENTRIES_MAX,
   pendingEntries,
 } from '../../shared/records/journal.ts';
 import type { OperationEntry } from '../../shared/records/journal-entries.ts';
 import { acknowledged, hasWork } from '../../shared/records/journal-record.ts';
 import { isOpen, isSettled, statusAgeMs } from '../../shared/records/operation-record.ts';
-import { groupForRelay, oldestFirst, oldestPendingMs } from '../../shared/records/relay-plan.ts';
 import { aRecord, commandRecord, NOON_MS } from '../builders.ts';
 
 const entry = (revision: number, observed_at = '2026-01-15T12:00:00.000Z'): OperationEntry => ({

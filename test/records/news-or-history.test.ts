@@ -5,7 +5,7 @@ import {
   isOlderThanTable,
   sinceAfterSecondEdition,
   sinceOf,
-} from '../../shared/records/history.ts';
+} from '../../shared/records/project-record.ts';
 import { DAY_MS, earlierBy, epochMsOf, type Timestamp } from '../../shared/records/time.ts';
 
 const BOOT_AT = '2026-01-10T00:00:00.000000000Z' as Timestamp;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runningComputesOf } from '../../shared/records/running-compute.ts';
+import { runningComputesOf } from '../../shared/records/compute-state.ts';
 
 const row = {
   id: 'ep-quiet-pond-12345678',

@@ -6,14 +6,16 @@
 import { describe, expect, test } from 'vitest';
 import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
 import { decideSettlement } from '../../shared/records/command-record.ts';
-import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/records/history.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideTransition } from '../../shared/records/operation.ts';
+import { planAcknowledgement, planBatches } from '../../shared/records/journal.ts';
+import { decideTransition, type Operation } from '../../shared/records/operation.ts';
 import { decideNextRecord, decideStall, decideWatchEnd } from '../../shared/records/operation-record.ts';
-import { decideDiscovery, decideUnreachable } from '../../shared/records/project-record.ts';
-import { planAcknowledgement, planBatches } from '../../shared/records/relay-plan.ts';
-import type { Timestamp } from '../../shared/records/time.ts';
-import { DAY_MS } from '../../shared/records/time.ts';
+import {
+  decideDiscovery,
+  decideUnreachable,
+  HISTORY_AFTER_MS,
+  RETENTION_MS,
+} from '../../shared/records/project-record.ts';
+import { DAY_MS, type Timestamp } from '../../shared/records/time.ts';
 import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../builders.ts';
 
 const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;

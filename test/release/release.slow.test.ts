@@ -9,7 +9,7 @@ import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ProjectManifest } from '../../infra/release/project.ts';
 import { ROOT } from '../../infra/release/project.ts';
-import { signInSettings } from '../../shared/config/sign-in-settings.ts';
+import { signInSettings } from '../../shared/config/api-config.ts';
 import { resolved } from './resolve-template.ts';
 
 // Each release bundles six entries and synthesizes the stack.

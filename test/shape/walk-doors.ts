@@ -27,7 +27,7 @@ import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { anOperationRow, PROJECT_ID } from '../doors/poller/rows.ts';
 import { createService } from '../doors/poller/service.ts';
 import { crossing, network, throughTheDoor } from './trace-calls.ts';
@@ -94,7 +94,6 @@ async function poll(account: object): Promise<void> {
     random: seededRandom(1),
     newId: randomUUID,
     monotonicMs: () => performance.now(),
-    gauges: undefined,
     http: (request) => crossing(`${request.method} ${request.url.href}`, () => service.send(request)),
   });
   service.addProject(PROJECT_ID);

@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-compare-and-set',
     mistake: 'a record is written whatever was recorded since it was read',
-    file: 'shared/store/record-update.ts',
+    file: 'shared/store/records.ts',
     find: '    condition: conditionOf(next, unchangedSince(expectedRevision, next.kind)),',
     replace: '',
   },
@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'ignore-failed-entries',
     mistake: 'a call that answered counts for all its entries',
-    file: 'shared/records/relay-plan.ts',
+    file: 'shared/records/journal.ts',
     find: "const firstRetry = sent.findIndex(({ outcome }) => outcome.kind === 'retry');",
     replace: 'const firstRetry: number = -1;',
   },
@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
     name: 'acknowledge-behind-a-gap',
     noticedBy: 101,
     mistake: 'later entries are acknowledged though an earlier one failed',
-    file: 'shared/records/relay-plan.ts',
+    file: 'shared/records/journal.ts',
     find: 'const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);',
     replace:
       "const prefix = firstRetry === -1 ? sent : sent.filter(({ outcome }) => outcome.kind !== 'retry');",

@@ -1,7 +1,7 @@
 /** Implements the ports of the production code, each with the faults of the real service. */
 
 import type { EventBus } from '../../shared/events/event-bus.ts';
-import type { EntryOutcome } from '../../shared/records/relay-plan.ts';
+import type { EntryOutcome } from '../../shared/records/journal.ts';
 import {
   type Key,
   type Table,

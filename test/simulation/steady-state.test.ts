@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import {
-  ACCOUNT_WAIT_MS_MAX,
-  createPendingSamples,
-} from '../../functions/poller/account/duration-samples.ts';
+import { ACCOUNT_WAIT_MS_MAX, createPendingSamples } from '../../functions/poller/account/insights.ts';
 import { createInsightsStore } from '../../shared/insights/day-insights.ts';
 import { dependenciesOf, invoke } from './by-hand.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';

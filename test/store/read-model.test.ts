@@ -15,10 +15,8 @@ import {
 import { decideDiscovery } from '../../shared/records/project-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import type { Table, TableIndexes } from '../../shared/store/table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createDynamoDbIndexes, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { type Table, type TableIndexes, tableDefinition } from '../../shared/store/table.ts';
 import { aClock, aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

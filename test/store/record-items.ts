@@ -9,7 +9,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { readEveryKind, writeEveryKind } from './every-kind.ts';
 import { readEveryQueueItem, writeEveryQueueItem } from './every-queue-item.ts';

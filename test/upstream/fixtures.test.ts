@@ -7,8 +7,8 @@ import { renderEvent } from '../../shared/events/render-event.ts';
 import type { Operation } from '../../shared/records/operation.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { secondOf } from '../../shared/records/time.ts';
-import { operationSchema } from '../../shared/upstream/calls/rows.ts';
 import * as schemas from '../../shared/upstream/calls/schemas.ts';
+import { operationSchema } from '../../shared/upstream/calls/schemas.ts';
 import { aContext, NOON_MS } from '../builders.ts';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/upstream');

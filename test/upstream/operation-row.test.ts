@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { operationSchema, plainOperation } from '../../shared/upstream/calls/rows.ts';
+import { operationSchema, plainOperation } from '../../shared/upstream/calls/schemas.ts';
 
 const PROJECT_ID = 'bold-sound-12345678';
 const schema = operationSchema(PROJECT_ID);

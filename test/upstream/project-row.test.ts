@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainProject } from '../../shared/upstream/calls/rows.ts';
-import { projectSchema } from '../../shared/upstream/calls/schemas.ts';
+import { plainProject, projectSchema } from '../../shared/upstream/calls/schemas.ts';
 
 const usual = {
   id: 'bold-sound-12345678',

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { operationSchema } from '../../shared/upstream/calls/rows.ts';
-import { parseRows, projectSchema } from '../../shared/upstream/calls/schemas.ts';
+import { operationSchema, parseRows, projectSchema } from '../../shared/upstream/calls/schemas.ts';
 
 const ROW = { id: '1', status: 'running', created_at: '2016-01-01T00:00:00Z' };
 const schema = operationSchema('quiet-pond-12345678');

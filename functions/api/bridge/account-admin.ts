@@ -11,7 +11,6 @@ import {
   type AccountStore,
   ADDED_ACCOUNTS_MAX,
 } from '../../../shared/accounts/account-store.ts';
-import { type LaneStatus, presentLanes } from '../../../shared/accounts/lanes.ts';
 import type { AccountRules } from '../../../shared/config/account-rules.ts';
 import type { ApiAccount } from '../../../shared/config/api-config.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -24,15 +23,13 @@ import {
   mustBeTried,
   type WantedSettings,
 } from './account-check.ts';
-import { type AccountView, accountWarnings, viewOfAccount } from './account-routes.ts';
+import { type AccountView, keyWarnings, viewOfAccount } from './account-routes.ts';
 
 export interface AccountAdminDeps {
   readonly directory: AccountDirectory<ApiAccount>;
   readonly store: AccountStore;
   readonly rules: AccountRules;
   readonly check: CheckAccount;
-  /** Resolves to how each lane of the poller is doing, also of lanes that were taken away. */
-  readonly laneStatuses: () => Promise<readonly LaneStatus[]>;
   readonly clock: Clock;
   /** Says whether commands of the account wait in line. */
   readonly hasQueuedCommands: (accountId: string) => Promise<boolean>;
@@ -88,7 +85,7 @@ export async function addAccount(
   const added = await deps.store.add({ ...chosen, ...(lane !== undefined && { lane }) });
   if (added === undefined)
     throw conflict(`There is an account ${account_id} already; others have just added it.`);
-  return { account: await renewedView(deps, added), check, ...(await warningsOf(deps, lane, check)) };
+  return { account: await renewedView(deps, added), check, ...warningsOf(check) };
 }
 
 /**
@@ -158,8 +155,7 @@ export async function changeAccount(
       ? { item: await markConfigured(deps, accountId, { found, change }), check: undefined }
       : await changeAdded(deps, accountId, { found, change });
     if (item === undefined) continue;
-    const warnings = await warningsOf(deps, change.lane ?? undefined, check);
-    return { account: await renewedView(deps, item), ...(check && { check }), ...warnings };
+    return { account: await renewedView(deps, item), ...(check && { check }), ...warningsOf(check) };
   }
   throw conflict(
     'Others changed this account at the same time. Look at it again before you repeat the change.',
@@ -178,19 +174,8 @@ export async function validateChange(
   return changedSettings(found.settings, wanted, deps.rules);
 }
 
-async function warningsOf(
-  { laneStatuses, clock }: AccountAdminDeps,
-  lane: number | undefined,
-  check: AccountCheck | undefined,
-): Promise<Pick<AdministeredAccount, 'warnings'>> {
-  // The change is made by now; a table that fails here must not make it look undone.
-  const statuses = lane === undefined ? [] : await laneStatuses().catch(() => []);
-  const facts = {
-    lane,
-    presentLanes: presentLanes(statuses, clock.now()),
-    sameKeyAs: check?.same_key_as ?? [],
-  };
-  const warnings = accountWarnings(facts);
+function warningsOf(check: AccountCheck | undefined): Pick<AdministeredAccount, 'warnings'> {
+  const warnings = keyWarnings(check?.same_key_as ?? []);
   return warnings.length === 0 ? {} : { warnings };
 }
 

@@ -11,11 +11,6 @@ import type {
   ServedAccount,
 } from '../../../shared/accounts/account-directory.ts';
 import type { AccountReader } from '../../../shared/accounts/account-store.ts';
-import {
-  adviceSentence,
-  type LaneStatus,
-  presentLanes as readPresentLanes,
-} from '../../../shared/accounts/lanes.ts';
 import { type Caller, maySee, SCOPES } from '../../../shared/callers/scopes.ts';
 import { type ApiAccount, apiAccount } from '../../../shared/config/api-config.ts';
 import type { AccountStatus } from '../../../shared/records/account-status.ts';
@@ -68,20 +63,6 @@ export function accountRoutes(modelOf: ModelOf, deps: AccountRouteDeps): readonl
       ({ caller, query }, { accountId }) =>
         isAdministrator(caller) ? listAll(deps, query) : showOwn(deps, caller, accountId),
     ),
-    readRoute(
-      modelOf,
-      {
-        id: 'listLanes',
-        path: '/lanes',
-        summary: 'How the lanes of the poller are doing',
-        description:
-          'A lane polls many accounts in one process. Each one says how near it is to what a process can do, what helps against too much load, and which accounts it has set aside because their pollers failed. A lane reports when something has changed, and at least every five minutes.',
-        access: 'accounts:read',
-        isAccountWide: true,
-        answer: z.looseObject({ lanes: z.array(z.looseObject({ lane: z.number() })) }),
-      },
-      async () => ({ status: 200, body: { lanes: await readLanes(deps.accountList) } }),
-    ),
   ];
 }
 
@@ -122,8 +103,6 @@ export interface AccountListDeps {
   readonly store: AccountReader;
   /** Resolves to the status of each account that has one, by account id. */
   readonly statusesOf: (accountIds: readonly string[]) => Promise<ReadonlyMap<string, AccountStatus>>;
-  /** Resolves to how each lane of the poller is doing, also of lanes that were taken away. */
-  readonly laneStatuses: () => Promise<readonly LaneStatus[]>;
   readonly clock: Clock;
 }
 
@@ -167,17 +146,6 @@ export async function readAccountsPage(
     return { ...view, ...healthOf(account, statuses.get(id), deps.clock.now()) };
   });
   return { accounts, last: left.length > page.length ? page.at(-1)?.[0] : undefined };
-}
-
-export interface ListedLane extends LaneStatus {
-  /** It says what to do about the load, and is absent when nothing is to be done. */
-  readonly advice_text?: string | undefined;
-}
-
-/** Resolves to the lanes that the bridge has now, by number. */
-export async function readLanes({ laneStatuses, clock }: AccountListDeps): Promise<readonly ListedLane[]> {
-  const present = readPresentLanes(await laneStatuses(), clock.now());
-  return present.map((status) => ({ ...status, advice_text: adviceSentence(status) }));
 }
 
 /** What waits to be published stands in an index of each account, which a list of many accounts does not read. */
@@ -245,32 +213,11 @@ export function viewOfAccount(
   };
 }
 
-export interface AccountFacts {
-  /** The account is pinned to this lane. */
-  readonly lane: number | undefined;
-  /** These lanes poll now. The list is empty before the first one has reported. */
-  readonly presentLanes: readonly Pick<LaneStatus, 'lane'>[];
-  /** These other accounts have the same key of the upstream. */
-  readonly sameKeyAs: readonly string[];
-}
-
-/** Returns a sentence for each warning. */
-export function accountWarnings({ lane, presentLanes, sameKeyAs }: AccountFacts): readonly string[] {
-  return [...laneWarnings(lane, presentLanes), ...keyWarnings(sameKeyAs)];
-}
-
-function laneWarnings(lane: number | undefined, present: AccountFacts['presentLanes']): readonly string[] {
-  if (lane === undefined || present.length === 0 || present.some((each) => each.lane === lane)) return [];
-  const lanes = present.map((each) => each.lane).join(', ');
-  return [
-    `There is no lane ${lane} now, only ${lanes}: until a deployment adds it, the lane of the account follows from its id.`,
-  ];
-}
-
 /** A person can act on a few names, and has the list of accounts for more. */
 const NAMED_MAX = 5;
 
-function keyWarnings(accountIds: readonly string[]): readonly string[] {
+/** `accountIds` are the other accounts that have the same key of the upstream. Returns a sentence for each warning. */
+export function keyWarnings(accountIds: readonly string[]): readonly string[] {
   if (accountIds.length === 0) return [];
   const named = accountIds.slice(0, NAMED_MAX).join(', ');
   const others = accountIds.length > NAMED_MAX ? ` and ${accountIds.length - NAMED_MAX} more` : '';

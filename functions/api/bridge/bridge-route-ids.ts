@@ -39,7 +39,6 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'listAudit',
   'listEvents',
   'listIncidents',
-  'listLanes',
   'listMutes',
   'listQueuedCommands',
   'listRecentEvents',

@@ -14,7 +14,7 @@ import {
 } from '../../../shared/alerts/mutes.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { projectId } from '../../../shared/upstream/calls/schemas.ts';
+import { projectIdSchema } from '../../../shared/upstream/calls/schemas.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
 import { ofCaller } from './bridge-route.ts';
@@ -32,7 +32,7 @@ export interface MuteRouteDeps {
 const PATH = `${BRIDGE_MOUNT}/mutes`;
 
 const body = z.strictObject({
-  project_id: projectId.optional(),
+  project_id: projectIdSchema.optional(),
   action: z
     .string()
     .regex(/^[\w.:-]{1,100}$/)

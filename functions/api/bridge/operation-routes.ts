@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import type { BranchRecord, ComputeRecord } from '../../../shared/records/derived-records.ts';
+import type { BranchRecord, ComputeRecord } from '../../../shared/records/journal-record.ts';
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/records/operation-record.ts';
 import { eventsOf } from '../read-model/event-feed.ts';
 import { isAmong } from '../read-model/list-page.ts';

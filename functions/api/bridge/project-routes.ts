@@ -5,8 +5,13 @@
 
 import * as z from 'zod';
 import { maySee } from '../../../shared/callers/scopes.ts';
-import { INSIGHT_DAYS, insightDays } from '../../../shared/insights/day-insights.ts';
-import { type ActionInsight, insightsOf, OPERATIONS_MIN } from '../../../shared/insights/usual-duration.ts';
+import {
+  type ActionInsight,
+  INSIGHT_DAYS,
+  insightDays,
+  insightsOf,
+  OPERATIONS_MIN,
+} from '../../../shared/insights/day-insights.ts';
 import type { ProjectRecord } from '../../../shared/records/project-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { ReadModel } from '../read-model/read-model.ts';

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { DETAIL_TYPES, REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import { eventChoice } from '../../../shared/records/event-choice.ts';
-import { HISTORY_AFTER_MS } from '../../../shared/records/history.ts';
+import { HISTORY_AFTER_MS } from '../../../shared/records/project-record.ts';
 import { DAY_MS, isoTimeOf, normaliseTimestamp } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Repair, Replay } from '../../../shared/store/wishes.ts';

@@ -12,12 +12,12 @@ import {
   type SlackButtonValue,
   slackBotOf,
   slackButtonValueOf,
-} from '../../../shared/alerts/slack-app.ts';
+} from '../../../shared/alerts/channel-apps.ts';
 import type { Caller, Scope } from '../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import { parseJson } from '../../../shared/runtime/parse-json.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { notFound, Problem } from '../serving/problem.ts';

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
-import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
+import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/schemas.ts';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES, type ProblemType } from '../serving/problem.ts';
 import { isPassedOn, type Route } from '../serving/route.ts';
 

@@ -14,6 +14,7 @@ import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
 import type { JournalRecord } from '../../../shared/records/journal-record.ts';
 import { isOpen, type OperationRecord } from '../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createWorkIndex } from '../../../shared/store/bridge-store.ts';
 import {
   operationIdOf,
   projectKey,
@@ -22,8 +23,7 @@ import {
   recordNameOf,
 } from '../../../shared/store/keys.ts';
 import { createProjectNames } from '../../../shared/store/project-names.ts';
-import { createProjectRecords } from '../../../shared/store/project-records.ts';
-import { readableRecordsOf } from '../../../shared/store/records.ts';
+import { createProjectRecords, readableRecordsOf } from '../../../shared/store/records.ts';
 import {
   CREATED_INDEX,
   FEED_INDEX,
@@ -34,7 +34,6 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
-import { createWorkIndex } from '../../../shared/store/work-index.ts';
 
 /** A record that has events, with the time (ISO 8601) of the latest. */
 export interface ChangedRecord extends RecordName {

@@ -10,9 +10,8 @@ import {
   type Rule,
 } from '@aws-sdk/client-eventbridge';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { CALLS_END } from '../../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
+import { CALLS_END, forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { type EventTrail, readTrail } from './bus-log.ts';
 import { RULES_WITH_FIGURES_MAX, type RuleFigures, readRuleFigures } from './rule-metrics.ts';

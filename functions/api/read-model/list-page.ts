@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { AppError } from '../../../shared/runtime/errors.ts';
-import { parseJson } from '../../../shared/runtime/parse-json.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import type { Index, Item, Table, TableIndexes } from '../../../shared/store/table.ts';
 
 /** A request for a page says where a list is read, and how much of it. */

@@ -17,7 +17,7 @@ import type { QueuedCommand } from '../../../shared/commands/queued-command.ts';
 import { createInsightsStore, type DayInsights } from '../../../shared/insights/day-insights.ts';
 import type { AccountRecord } from '../../../shared/records/account-record.ts';
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
-import type { BranchRecord, ComputeRecord } from '../../../shared/records/derived-records.ts';
+import type { BranchRecord, ComputeRecord } from '../../../shared/records/journal-record.ts';
 import type { OperationRecord } from '../../../shared/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/records/project-record.ts';
 import type { Timestamp } from '../../../shared/records/time.ts';
@@ -32,10 +32,10 @@ import {
   projectsListOf,
   tokensListOf,
 } from '../../../shared/store/keys.ts';
-import { createProjectRecords } from '../../../shared/store/project-records.ts';
 import {
   createAccountRecords,
   createOperationRecords,
+  createProjectRecords,
   type RecordResult,
   readableRecord,
   readableRecordsOf,

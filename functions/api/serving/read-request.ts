@@ -2,10 +2,10 @@
 
 import * as z from 'zod';
 import { type JsonPart, readJson, textOf } from '../../../shared/commands/json-text.ts';
-import { readBounded } from '../../../shared/runtime/read-bounded.ts';
+import { readBounded } from '../../../shared/runtime/foreign-text.ts';
 import { plainWords } from '../../../shared/runtime/read-config.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/call.ts';
-import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
+import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/schemas.ts';
 import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
 import { type ApiRequest, isPassedOn, type Route } from './route.ts';
 

@@ -13,8 +13,7 @@ import {
   reportAuditFailure,
 } from '../../../shared/commands/audit.ts';
 import { isoTimeOf, MINUTE_MS } from '../../../shared/records/time.ts';
-import type { splitFigures } from '../../../shared/runtime/metric-names.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { splitFigures, Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Problem } from './problem.ts';
 import type { RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';

@@ -5,11 +5,6 @@
 
 import { inLife } from '../../../shared/callers/seal.ts';
 import {
-  type CommandRequest,
-  type ForwardCallDeps,
-  forwardCall,
-} from '../../../shared/commands/forward-call.ts';
-import {
   type QueueStore,
   type SealedParts,
   sealRequest,
@@ -30,6 +25,7 @@ import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { operationCalls } from '../../../shared/upstream/calls/computes.ts';
+import { type CommandRequest, type ForwardCallDeps, forwardCall } from '../../../shared/upstream/forward.ts';
 
 export interface AcceptDeps {
   readonly queue: QueueStore;

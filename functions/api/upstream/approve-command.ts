@@ -4,7 +4,6 @@
  */
 
 import type { Caller } from '../../../shared/callers/scopes.ts';
-import type { CommandRequest } from '../../../shared/commands/forward-call.ts';
 import { fingerprintOf } from '../../../shared/commands/idempotency-store.ts';
 import {
   APPROVAL_MS,
@@ -17,6 +16,7 @@ import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
 import { isoTimeOf } from '../../../shared/records/time.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isAboutOneProject } from '../../../shared/upstream/calls/call.ts';
+import type { CommandRequest } from '../../../shared/upstream/forward.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { asyncWaitMs, deadlineMsOf, isQueued, namedWaitMs, waitFor } from '../serving/waiting.ts';

@@ -10,11 +10,11 @@ import {
   TASK_TOKEN_CHARACTERS_MAX,
   tokenSeal,
 } from '../../../shared/commands/callbacks.ts';
-import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { isQueued, isReadyAwaited } from '../serving/waiting.ts';

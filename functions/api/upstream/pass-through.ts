@@ -6,15 +6,9 @@
 
 import * as z from 'zod';
 import type { PerAccount, StandingOf } from '../../../shared/accounts/account-directory.ts';
-import { needsApproval } from '../../../shared/callers/approval-rules.ts';
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { type CursorSeal, cursorSealOf } from '../../../shared/callers/seal.ts';
-import {
-  type CommandRequest,
-  type ForwardableCall,
-  forwardCall,
-  type Waiting,
-} from '../../../shared/commands/forward-call.ts';
+import { needsApproval } from '../../../shared/callers/tokens.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
 import type { ExtraRoute } from '../../../shared/config/api-config.ts';
@@ -28,6 +22,12 @@ import {
   type TableCall,
 } from '../../../shared/upstream/calls/call.ts';
 import { type ClosedCallId, calls, publicCalls } from '../../../shared/upstream/calls/calls.ts';
+import {
+  type CommandRequest,
+  type ForwardableCall,
+  forwardCall,
+  type Waiting,
+} from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
 import { refuseUnlessActive } from '../serving/fence.ts';
 import { invalid, Problem } from '../serving/problem.ts';

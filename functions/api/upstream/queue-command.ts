@@ -3,7 +3,6 @@
  * and says why a command was not accepted.
  */
 
-import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
 import { REQUEST_BYTES_MAX } from '../../../shared/commands/queue-store.ts';
 import {
   hasSettled,
@@ -15,6 +14,7 @@ import { type CommandOutcome, type SendOnceDeps, sendOnce } from '../../../share
 import type { Wakes } from '../../../shared/commands/wakes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
 import { rateLimited } from '../serving/fence.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';

@@ -4,9 +4,7 @@
  * these waits take one place of the caller.
  */
 
-import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
-import { findLockHolders } from '../../../shared/commands/lock-holders.ts';
-import { operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
+import { findLockHolders, operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
 import {
   type CommandOutcome,
   type SendOnceDeps,
@@ -15,6 +13,7 @@ import {
 } from '../../../shared/commands/send-once.ts';
 import type { SettlementOutcome } from '../../../shared/records/journal-entries.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
 import { refuseFor } from '../serving/fence.ts';
 import type { ApiRequest } from '../serving/route.ts';

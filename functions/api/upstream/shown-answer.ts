@@ -5,14 +5,17 @@
 
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
 import type { CursorSeal } from '../../../shared/callers/seal.ts';
-import { type ForwardableCall, hadNoEffect } from '../../../shared/commands/forward-call.ts';
-import { withoutSecrets } from '../../../shared/commands/hidden-secrets.ts';
 import type { FirstRequest } from '../../../shared/commands/idempotency-store.ts';
-import { type JsonPart, readJson, textOf } from '../../../shared/commands/json-text.ts';
+import { type JsonPart, readJson, textOf, withoutSecrets } from '../../../shared/commands/json-text.ts';
 import type { CommandOutcome, Sent, Unsent } from '../../../shared/commands/send-once.ts';
 import { once } from '../../../shared/runtime/on-demand.ts';
 import { type Call, isRead } from '../../../shared/upstream/calls/call.ts';
-import { ANSWER_BYTES_MAX, type ForwardedAnswer } from '../../../shared/upstream/forward.ts';
+import {
+  ANSWER_BYTES_MAX,
+  type ForwardableCall,
+  type ForwardedAnswer,
+  hadNoEffect,
+} from '../../../shared/upstream/forward.ts';
 import type { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';

@@ -4,14 +4,14 @@
  */
 
 import type * as z from 'zod';
+import type { Page } from '../../../shared/alerts/channel-apps.ts';
 import type { Operations } from '../../../shared/alerts/incidents.ts';
-import type { Page } from '../../../shared/alerts/pages.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import { readBounded } from '../../../shared/runtime/read-bounded.ts';
+import { readBounded } from '../../../shared/runtime/foreign-text.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
-import type { Care } from '../deciding/care.ts';
 import type { Thread } from '../deciding/incident.ts';
+import type { Care } from '../deciding/incident-record.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
 import type { AlertLinks } from '../deciding/wording.ts';

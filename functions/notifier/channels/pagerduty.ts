@@ -1,7 +1,7 @@
 /** Sends to PagerDuty through its Events API v2, which answers 202 to an event that it has taken. */
 
 import * as z from 'zod';
-import { type PagerDutyIntegration, pagerDutyIntegrationOf } from '../../../shared/alerts/pages.ts';
+import { type PagerDutyIntegration, pagerDutyIntegrationOf } from '../../../shared/alerts/channel-apps.ts';
 import { secretArn } from '../../../shared/config/account-rules.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';

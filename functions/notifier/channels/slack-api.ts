@@ -1,7 +1,7 @@
 /** Calls Slack: the two methods of the Web API that a bot needs, and the incoming webhook. */
 
 import * as z from 'zod';
-import type { SlackBot } from '../../../shared/alerts/slack-app.ts';
+import type { SlackBot } from '../../../shared/alerts/channel-apps.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { AlertLinks } from '../deciding/wording.ts';

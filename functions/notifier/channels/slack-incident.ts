@@ -1,12 +1,11 @@
 /** Renders the message that Slack keeps of an incident, as the incident stands now, with who takes care of it. */
 
+import { SLACK_BUTTON_REASON } from '../../../shared/alerts/channel-apps.ts';
 import { isOngoing, type Operations, type Standing } from '../../../shared/alerts/incidents.ts';
-import { SLACK_BUTTON_REASON } from '../../../shared/alerts/slack-app.ts';
-import type { Care } from '../deciding/care.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import { headlineOf } from '../deciding/headline.ts';
 import type { Thread } from '../deciding/incident.ts';
-import { standingOf } from '../deciding/incident-record.ts';
+import { type Care, standingOf } from '../deciding/incident-record.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { type AlertLinks, counted } from '../deciding/wording.ts';
 import {

@@ -4,10 +4,14 @@
  */
 
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import { BUTTON_INCIDENTS_MAX, type SlackAction, type SlackBot } from '../../../shared/alerts/slack-app.ts';
-import type { Care } from '../deciding/care.ts';
+import {
+  BUTTON_INCIDENTS_MAX,
+  type SlackAction,
+  type SlackBot,
+} from '../../../shared/alerts/channel-apps.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';
+import type { Care } from '../deciding/incident-record.ts';
 import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';

@@ -3,7 +3,7 @@
  * and is cut.
  */
 
-import { oneLine } from '../../../shared/runtime/printable.ts';
+import { oneLine } from '../../../shared/runtime/foreign-text.ts';
 import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
 
 const CUT_MARK = ' ... (cut)';

@@ -6,9 +6,8 @@
 import * as z from 'zod';
 import { olderIncidentFields } from '../../../shared/alerts/alert-items.ts';
 import { isOngoing, operationsSchema } from '../../../shared/alerts/incidents.ts';
-import { careSchema } from './care.ts';
 import { isByWrongClock } from './channel-pace.ts';
-import { noteOperations, standingOf } from './incident-record.ts';
+import { careSchema, noteOperations, standingOf } from './incident-record.ts';
 import { type Notice, noticeSchema, type PendingNotice, projectOf } from './notice.ts';
 import { hasLasted, leastPatienceMsOf, mayHeal, type Patience } from './waking.ts';
 

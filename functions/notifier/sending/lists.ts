@@ -6,8 +6,8 @@
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { ShownList } from '../channels/channel.ts';
-import { careOf } from '../deciding/care.ts';
 import type { Thread } from '../deciding/incident.ts';
+import { careOf } from '../deciding/incident-record.ts';
 import type { Message } from '../deciding/message-plan.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { rankOf } from '../deciding/policy.ts';

@@ -1,21 +1,67 @@
 /**
- * Makes messages of notices that were read, finds those that only change a list, and adds what people ask next: what the history of the operation says,
- * how often the action failed lately, and whether others fail alike.
+ * Makes messages of notices that were read, finds those that only change a list, and adds what people ask next: what
+ * the history of the operation says, how often the action failed in the last hour, and who fails alike.
  */
 
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import { type OpenIncidents, TOGETHER_MS } from '../../../shared/alerts/common-cause.ts';
-import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
+import {
+  alikeOf,
+  type OpenIncidents,
+  type Surroundings,
+  TOGETHER_MS,
+} from '../../../shared/alerts/common-cause.ts';
+import type { IncidentRecord, IncidentStore } from '../../../shared/alerts/incidents.ts';
+import { HOUR_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { beganMsOf, contextOf, hasContext, withCommonCause } from '../deciding/context.ts';
 import type { Thread } from '../deciding/incident.ts';
-import { hasEnded, saysHowItStands } from '../deciding/incident-record.ts';
+import { FAILURES_KEPT_MAX, hasEnded, saysHowItStands } from '../deciding/incident-record.ts';
 import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
 import type { Notice, WaitingNotice } from '../deciding/notice.ts';
 import { type Mutes, wasMuted } from '../deciding/policy.ts';
 import type { StoredIncidents } from './channel-state.ts';
+
+/** Returns whether people have use for the context: the alert is about an action of a project, and about something bad. */
+function hasContext({ project_id, action, severity, kind }: Notice): boolean {
+  return project_id !== undefined && action !== undefined && severity !== 'info' && kind !== 'unreadable';
+}
+
+/** Returns when the incident of the notice began, in milliseconds since the epoch. */
+function beganMsOf({ changed_at, observed_at }: Notice, record: IncidentRecord | undefined): number {
+  return Date.parse(record?.began_at ?? changed_at ?? observed_at);
+}
+
+/** Returns the fields that the notice gets when it is sent. One about which nothing is known is missing. */
+export function contextOf(
+  notice: Notice,
+  record: IncidentRecord | undefined,
+  { around, nowMs }: { readonly around: Surroundings; readonly nowMs: number },
+): { readonly last_hour?: Notice['last_hour']; readonly alike?: Notice['alike'] } {
+  const recent = (record?.failures ?? []).filter(({ at_ms }) => at_ms > nowMs - HOUR_MS);
+  const alike = alikeOf({ ...notice, beganMs: beganMsOf(notice, record) }, around, nowMs);
+  return {
+    ...(recent.length > 0 && {
+      last_hour: {
+        attempt_count: recent.reduce((sum, { attempt_count }) => sum + attempt_count, 0),
+        ...(recent.length >= FAILURES_KEPT_MAX && { is_least: true }),
+      },
+    }),
+    ...(alike && { alike }),
+  };
+}
+
+/**
+ * Returns the notices of a message, those with the common cause that the rule finds. All of them are of one action and
+ * account, and the earliest stands for them.
+ */
+function withCommonCause(notices: readonly Notice[], around: Surroundings, nowMs: number): readonly Notice[] {
+  const [earliest] = notices.toSorted((a, b) => beganMsOf(a, undefined) - beganMsOf(b, undefined));
+  const alike = earliest && alikeOf({ ...earliest, beganMs: beganMsOf(earliest, undefined) }, around, nowMs);
+  if (earliest === undefined || !alike?.is_service) return notices;
+  const lastMs = beganMsOf(earliest, undefined) + TOGETHER_MS;
+  return notices.map((notice) => (beganMsOf(notice, undefined) <= lastMs ? { ...notice, alike } : notice));
+}
 
 export interface ContextDeps {
   readonly store: {

@@ -3,9 +3,9 @@
 import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { isAcknowledged } from '../deciding/care.ts';
 import { isNeverGathered } from '../deciding/channel-pace.ts';
 import { type DueTerms, isDue } from '../deciding/incident.ts';
+import { isAcknowledged } from '../deciding/incident-record.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
 import { type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
 import { type AlertPolicy, type Mutes, mutedUntilMs } from '../deciding/policy.ts';

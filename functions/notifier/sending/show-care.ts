@@ -4,8 +4,8 @@ import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts'
 import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Channel } from '../channels/channel.ts';
-import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/care.ts';
 import type { Thread } from '../deciding/incident.ts';
+import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/incident-record.ts';
 import type { StoredIncident } from './channel-state.ts';
 import { listWith } from './lists.ts';
 import { hold, type SendDeps, type Turn } from './turn.ts';

@@ -7,15 +7,14 @@ import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { NudgeBell } from '../nudges.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll.ts';
-import type { ReplayPort } from '../replay.ts';
+import type { ReplayPort } from '../wishes.ts';
 import type { SharingDeps } from './account-budget.ts';
 import type { KeyWatchDeps, ReadableKey } from './account-key.ts';
 import type { ListingIntervals } from './account-memory.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { ProjectLimits } from './discovery/list-page.ts';
 import type { DiscoveryDeps } from './discovery/project-list.ts';
-import type { InsightsPort } from './duration-samples.ts';
-import type { HourCountsPort } from './hour-counts.ts';
+import type { HourCountsPort, InsightsPort } from './insights.ts';
 import type { Lease } from './lease.ts';
 import type { HealthLimits } from './status/publish-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
@@ -32,8 +31,6 @@ export interface AccountDeps extends PollDeps {
   readonly commands?: SharingDeps['commands'];
   /** It rings when another process has left work for the account. Without one the loops look for work all the time. */
   readonly bell?: NudgeBell | undefined;
-  /** Takes by how many milliseconds a worker woke up later than it had decided to. */
-  readonly lateness?: { note(lateMs: number): void } | undefined;
   readonly limits: AccountLimits;
   /** The status of the account is kept here. It is not published when this is undefined. */
   readonly status?: StatusPort | undefined;

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { LeaseSpending } from '../../../shared/store/leases.ts';
+import type { LeaseSpending } from '../../../shared/store/bridge-store.ts';
 
 export interface Lease {
   /** Resolves to false when another process holds the lease. */

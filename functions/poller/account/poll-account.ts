@@ -5,22 +5,19 @@ import { stoppedBy } from '../../../shared/runtime/concurrency.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { measurePublished } from '../project/poll-project.ts';
 import { emptyMemory, mustReadStore } from '../project/project-memory.ts';
-import { type Repairing, repairRepeatedly } from '../repair.ts';
-import { type Replaying, replayRepeatedly } from '../replay.ts';
+import { type Repairing, type Replaying, repairRepeatedly, replayRepeatedly } from '../wishes.ts';
 import { shareWithCommands } from './account-budget.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import { watchKey } from './account-key.ts';
 import { type AccountMemory, type InvocationCounts, type Listings, noCounts } from './account-memory.ts';
-import { readOrigin } from './discovery/account-origin.ts';
 import { keepNamesRepeatedly } from './discovery/keep-names.ts';
 import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import { recordedProjects } from './discovery/list-page.ts';
+import { readOrigin } from './discovery/origin.ts';
 import { discoverRepeatedly } from './discovery/project-list.ts';
-import { writeInsightsRepeatedly } from './duration-samples.ts';
-import { writeCountsRepeatedly } from './hour-counts.ts';
+import { writeCountsRepeatedly, writeInsightsRepeatedly } from './insights.ts';
 import { waitForLease } from './lease.ts';
 import { type LeftoverEvents, type Leftovers, leftoversAtStart, relayLeftovers } from './relay-leftovers.ts';
-import { publishFirstSightRepeatedly } from './status/first-sight.ts';
 import {
   forgetReadings,
   lastCompleteWalkAtMs,
@@ -28,7 +25,12 @@ import {
   startReadingAges,
   unreadProjects,
 } from './status/project-readings.ts';
-import { publishHealthAtEnd, readHealth, troubleOf } from './status/publish-health.ts';
+import {
+  publishFirstSightRepeatedly,
+  publishHealthAtEnd,
+  readHealth,
+  troubleOf,
+} from './status/publish-health.ts';
 import {
   publishStatusIfDue,
   publishStatusRepeatedly,

@@ -3,6 +3,7 @@
  * any more. It takes a page of the work index at a time, beside the polls and never before them.
  */
 
+import { type SettleDeps, settleCommands } from '../../../shared/protocol/record-derived.ts';
 import type { RecordWriter } from '../../../shared/protocol/record-operation.ts';
 import {
   isBehind,
@@ -10,14 +11,13 @@ import {
   type RelayReport,
   relayRecords,
 } from '../../../shared/protocol/relay-records.ts';
-import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
+import { oldestFirst, oldestPendingMs } from '../../../shared/records/journal.ts';
 import type { JournalRecord } from '../../../shared/records/journal-record.ts';
 import { isOpen } from '../../../shared/records/operation-record.ts';
-import { oldestFirst, oldestPendingMs } from '../../../shared/records/relay-plan.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition, Key } from '../../../shared/store/table.ts';
-import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/work-index.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 
 /**

@@ -22,8 +22,8 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
-import type { ProjectRow } from '../../../shared/upstream/calls/rows.ts';
-import type { Discovery } from './discovery/account-origin.ts';
+import type { ProjectRow } from '../../../shared/upstream/calls/schemas.ts';
+import type { Discovery } from './discovery/origin.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from './relay-leftovers.ts';
 
 /** The settings of an account that say which limits there are and what is kept. */

@@ -6,8 +6,8 @@
 import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { WorkIndexEntry, WorkIndexPage, WorkPageRequest } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
-import type { WorkIndexEntry, WorkIndexPage, WorkPageRequest } from '../../../shared/store/work-index.ts';
 import { type NudgeBell, pauseOf } from '../nudges.ts';
 import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
 

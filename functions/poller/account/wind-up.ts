@@ -5,8 +5,7 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { FigureName } from '../../../shared/runtime/metric-names.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { FigureName, Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Lease } from './lease.ts';
 
 /**

@@ -13,10 +13,10 @@ import type { PollDeps } from '../project/poll.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
 import type { AccountLimits } from './account-deps.ts';
 import { type AccountMemory, countPoll, type InvocationCounts } from './account-memory.ts';
-import type { AccountOrigin, Discovery } from './discovery/account-origin.ts';
 import { rememberProject } from './discovery/known-projects.ts';
 import { type ListReadingDeps, readListPage } from './discovery/list-page.ts';
 import { countNotFound, endAbsence, forget, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
+import type { AccountOrigin, Discovery } from './discovery/origin.ts';
 import type { Leftovers } from './relay-leftovers.ts';
 import {
   isOnlyTried,
@@ -58,8 +58,6 @@ export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly limits: ProjectPollDeps['limits'];
   readonly planner: PollPlanner;
   readonly budget: PollerBudget;
-  /** Takes by how many milliseconds a worker woke up later than it had decided to. */
-  readonly lateness?: { note(lateMs: number): void } | undefined;
 }
 
 export interface WorkerState extends PollingState {
@@ -101,9 +99,7 @@ export async function pollUntilStopped(
     } else {
       deps.budget.giveBack();
       const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);
-      const beganMs = clock.now();
       await idle(deps, isWatchful ? waitMs : restingWaitMs(decision, waitMs, place));
-      if (isWatchful && !signal.aborted) deps.lateness?.note(clock.now() - beganMs - Math.max(0, waitMs));
     }
   }
 }

@@ -3,8 +3,8 @@
  * one account ends the polls of no other: an account that fails again and again is set aside for longer and longer.
  */
 
+import { laneOf } from '../../../shared/accounts/account.ts';
 import type { ServedAccount } from '../../../shared/accounts/account-directory.ts';
-import { laneOf } from '../../../shared/accounts/lanes.ts';
 import type { PollAccountSettings, PollLane } from '../../../shared/config/poller-config.ts';
 import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';

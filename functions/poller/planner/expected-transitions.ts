@@ -4,7 +4,7 @@
  * a compute that runs, after as long as the computes of the account usually run, or when a list of the project's computes says.
  */
 
-import type { RunningCompute } from '../../../shared/records/running-compute.ts';
+import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import { DAY_MS } from '../../../shared/records/time.ts';
 import {
   type AssumedEnds,

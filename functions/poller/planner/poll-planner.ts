@@ -6,7 +6,7 @@
  */
 
 import type { FieldEvidence } from '../../../shared/records/account-status.ts';
-import type { RunningCompute } from '../../../shared/records/running-compute.ts';
+import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import { createExpectations, type Expectations, TRANSITIONS_PER_SUSPEND } from './expected-transitions.ts';
 import {
   createComputeLists,

@@ -3,8 +3,8 @@
  * it, and remembers how far it got.
  */
 
+import { settleCommands } from '../../../shared/protocol/record-derived.ts';
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
-import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
 import type { Journal } from '../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
@@ -14,11 +14,17 @@ import { earlierBy, epochMsOf } from '../../../shared/records/time.ts';
 import { answersWish } from '../../../shared/records/transfer.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
-import type { ArrivalHistory } from '../planner/project-activity.ts';
-import { activityOf, type ProjectActivity } from '../planner/project-activity.ts';
+import { type ArrivalHistory, activityOf, type ProjectActivity } from '../planner/project-activity.ts';
 import { watchOpen } from './open-operations.ts';
-import type { PollDeps, PollRequest } from './poll.ts';
-import { endPoll, type FetchedPage, fetchPage, type Poll, startPoll } from './poll.ts';
+import {
+  endPoll,
+  type FetchedPage,
+  fetchPage,
+  type Poll,
+  type PollDeps,
+  type PollRequest,
+  startPoll,
+} from './poll.ts';
 import type { ProjectMemory, QuietPage } from './project-memory.ts';
 import { recordPage } from './record-page.ts';
 import {

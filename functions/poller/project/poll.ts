@@ -7,7 +7,6 @@ import type { DurationSample } from '../../../shared/insights/day-insights.ts';
 import type { CountedChange } from '../../../shared/insights/hour-counts.ts';
 import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
-import { sinceAfterSecondEdition } from '../../../shared/records/history.ts';
 import type { UsualDuration } from '../../../shared/records/journal-entries.ts';
 import type { Operation, OperationState } from '../../../shared/records/operation.ts';
 import {
@@ -16,14 +15,13 @@ import {
   isSettled,
   type OperationRecord,
 } from '../../../shared/records/operation-record.ts';
-import type { ProjectRecord } from '../../../shared/records/project-record.ts';
+import { type ProjectRecord, sinceAfterSecondEdition } from '../../../shared/records/project-record.ts';
 import { earlierNowMs, secondOf, type Timestamp } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
+import type { BridgeStore, WorkIndexEntry } from '../../../shared/store/bridge-store.ts';
 import { accountKey } from '../../../shared/store/keys.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
-import type { WorkIndexEntry } from '../../../shared/store/work-index.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { OperationPage, UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';

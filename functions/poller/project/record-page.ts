@@ -12,7 +12,6 @@ import {
   recordOperation,
 } from '../../../shared/protocol/record-operation.ts';
 import { startedWith } from '../../../shared/records/derivations.ts';
-import { endedBefore, isOlderThanTable } from '../../../shared/records/history.ts';
 import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/records/journal.ts';
 import { hasChanged, isTerminal, type Operation } from '../../../shared/records/operation.ts';
 import {
@@ -20,10 +19,10 @@ import {
   type OperationRecord,
   type ReadingContext,
 } from '../../../shared/records/operation-record.ts';
+import { endedBefore, isOlderThanTable } from '../../../shared/records/project-record.ts';
 import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/records/time.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
-import type { FetchedPage, PollDeps } from './poll.ts';
-import { type Poll, readNewCommands, type StartedRow } from './poll.ts';
+import { type FetchedPage, type Poll, type PollDeps, readNewCommands, type StartedRow } from './poll.ts';
 import { isInReach, type Walk } from './walk.ts';
 
 /** Says which part of a poll has read an operation. */

@@ -13,8 +13,7 @@ import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { ALERT_LISTS } from '../../../functions/api/read-model/alerts.ts';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
-import type { ApiEnvironment, apiAccounts } from '../../../shared/config/api-config.ts';
-import type { SignInSettings } from '../../../shared/config/sign-in-settings.ts';
+import type { ApiEnvironment, apiAccounts, SignInSettings } from '../../../shared/config/api-config.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import {
   alertListOf,
@@ -30,11 +29,9 @@ import {
 } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
-import type { BridgeBus } from './bridge-bus.ts';
-import { COMMAND_EVENTS, deliveryTo } from './bridge-bus.ts';
+import { type BridgeBus, COMMAND_EVENTS, deliveryTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import type { State } from './state.ts';
-import { accountRulesEnvironment, upstreamKeysArn } from './state.ts';
+import { accountRulesEnvironment, type State, upstreamKeysArn } from './state.ts';
 
 export interface ApiProps {
   readonly config: BridgeConfig;
@@ -78,7 +75,6 @@ export class Api extends Construct {
   private grantWhatItUses(config: BridgeConfig, { state, events, queueKey }: Surroundings): void {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantPartition(state.table.tableArn, 'accounts');
-    this.fn.grantPartition(state.table.tableArn, 'lanes');
     const [work, feed, created, list] = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
       state.indexArn(name),
     ) as [string, string, string, string];

@@ -7,7 +7,7 @@ import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { DEAF_MS } from '../../../shared/alerts/alert-items.ts';
-import type { MetricName } from '../../../shared/runtime/metric-names.ts';
+import type { MetricName } from '../../../shared/runtime/telemetry.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';
 import { type Api, takesCallbacks } from './api.ts';
@@ -76,14 +76,6 @@ export function pollingAlarms({ name, thresholds }: BridgeConfig): readonly Alar
         'The poller of an account throws an error again and again; its events are late, and its lane goes on.',
       metric: of('AccountsSetAside', 'Sum'),
       threshold: 0,
-      periods: 3,
-    },
-    {
-      name: 'lane-overloaded',
-      means:
-        'A lane has more to do than one process can: its accounts are polled late. The log says what helps.',
-      metric: of('LaneLoadPercent', 'Maximum'),
-      threshold: 100,
       periods: 3,
     },
     {

@@ -6,7 +6,7 @@
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { FigureName, MetricName } from '../../../shared/runtime/metric-names.ts';
+import type { FigureName, MetricName } from '../../../shared/runtime/telemetry.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
 import type { AlarmParts } from './alarms.ts';
 import { bridgeMetric } from './metrics.ts';

@@ -6,7 +6,7 @@
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
-import { METRIC_NAMESPACE, type MetricName } from '../../../shared/runtime/metric-names.ts';
+import { METRIC_NAMESPACE, type MetricName } from '../../../shared/runtime/telemetry.ts';
 
 /**
  * Returns a metric of all functions and accounts of one bridge. `bridgeName` is the only dimension that

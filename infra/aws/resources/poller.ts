@@ -10,7 +10,7 @@ import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { laneOf } from '../../../shared/accounts/lanes.ts';
+import { laneOf } from '../../../shared/accounts/account.ts';
 import {
   type PollAccountRequest,
   type PollerEnvironment,

@@ -10,7 +10,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as kms from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import type { accountRulesVariables } from '../../../shared/config/account-rules.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { type BridgeConfig, upstreamHostsOf } from '../../bridge-config.ts';
 
 const TTL_ATTRIBUTE = 'expires_at';

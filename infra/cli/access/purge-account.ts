@@ -9,8 +9,7 @@ import {
 import { ACCOUNT_ATTRIBUTES, type AccountItem } from '../../../shared/accounts/account.ts';
 import { type AccountStore, createAccountStore } from '../../../shared/accounts/account-store.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import { createDynamoDbPartitions } from '../../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
+import { createDynamoDbPartitions, createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
 import { isOfAccount } from '../../../shared/store/keys.ts';
 import { KEY } from '../../../shared/store/table-access.ts';
 import { UsageError } from '../../process/command.ts';

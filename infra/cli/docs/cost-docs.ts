@@ -4,7 +4,7 @@
  * free tiers, as of November 2026, in USD, and writes docs/cost.md.
  */
 
-import type { MetricName } from '../../../shared/runtime/metric-names.ts';
+import type { MetricName } from '../../../shared/runtime/telemetry.ts';
 import { functionDefinitions } from '../../functions.ts';
 import countedCalls from './counted.json' with { type: 'json' };
 import type { GeneratedFile } from './generated-sections.ts';
@@ -203,7 +203,7 @@ function inWords(value: number): string {
 }
 
 /** The alarms of a stack watch this number of metrics. A test compares it with the synthesized CloudFormation template. */
-export const ALARM_COUNT = 34;
+export const ALARM_COUNT = 33;
 
 /** After this time the next invocation begins anyway, so the poller never ends early. */
 const ALWAYS_SECONDS = 60;

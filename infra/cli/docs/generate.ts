@@ -2,11 +2,10 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { architecturePicture } from './architecture-picture.ts';
 import { costDocs } from './cost-docs.ts';
 import { alertDocs, eventDocs } from './event-docs.ts';
 import { eventParsers, eventTypes } from './event-types.ts';
-import { callDocs, cliDocs, llmsText, subscriptionDocs } from './generated-sections.ts';
+import { architecturePicture, callDocs, cliDocs, llmsText, subscriptionDocs } from './generated-sections.ts';
 
 for (const { path, text } of [
   ...eventDocs(),

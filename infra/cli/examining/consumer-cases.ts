@@ -17,7 +17,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { UsageError } from '../../process/command.ts';
 import { packageFolder } from '../../process/package.ts';
-import { within } from '../../process/time.ts';
+import { within } from '../../process/surroundings.ts';
 
 const event = z.union([
   z.strictObject({ text: z.string() }),

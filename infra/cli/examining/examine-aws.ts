@@ -11,8 +11,7 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { KEYING_CHARACTERS_MIN } from '../../../shared/runtime/secret-key-source.ts';
 import { INDEXES } from '../../../shared/store/table.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
-import { within } from '../../process/time.ts';
+import { type Surroundings, within } from '../../process/surroundings.ts';
 import { type Finding, notChecked, ok, problem } from './examine-bridge.ts';
 
 export interface AwsClients {

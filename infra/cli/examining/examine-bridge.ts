@@ -75,18 +75,6 @@ const subscriptions = z.looseObject({
 
 const freeze = z.looseObject({ frozen: z.boolean(), reason: z.string().optional() });
 
-const lanes = z.looseObject({
-  lanes: z.array(
-    z.looseObject({
-      lane: z.number(),
-      account_count: z.number(),
-      load_percent: z.number(),
-      advice_text: z.string().optional(),
-      set_aside: z.array(z.looseObject({ account_id: z.string() })),
-    }),
-  ),
-});
-
 /** Never rejects because of what it finds. */
 export async function examineBridge(client: BridgeClient): Promise<readonly Finding[]> {
   const get = (path: string) => ({ method: 'GET', path: `/bridge/v1${path}` });
@@ -134,11 +122,7 @@ async function examineAll(client: BridgeClient, ownId: string): Promise<readonly
     for await (const account of createAccountsClient(client).list()) all.push(account);
     return all;
   });
-  const read = await tryTo(() => client.read({ method: 'GET', path: '/bridge/v1/lanes' }, lanes));
-  return [
-    ...(served instanceof Error ? [lacking('accounts', served)] : judgeAccounts(served, ownId)),
-    ...(read instanceof Error ? [lacking('lanes', read)] : judgeLanes(read)),
-  ];
+  return served instanceof Error ? [lacking('accounts', served)] : judgeAccounts(served, ownId);
 }
 
 /** A bridge that is silent, refuses or answers as no bridge does is something that was found. */
@@ -239,34 +223,6 @@ export function judgeRate({ accounts: [account] }: z.output<typeof accounts>): F
   const used = `The poller sends ${Math.round(requests / minutes)} of its ${account.requests_per_minute} requests a minute; ${throttled} of ${requests} were refused (429).`;
   if (throttled <= requests * THROTTLED_SHARE_MAX) return ok('rate', used);
   return problem('rate', used, 'Lower poller_requests_per_minute, or find out what else uses the account.');
-}
-
-/** Each lane that needs people is a finding of its own. */
-export function judgeLanes(read: z.output<typeof lanes>): readonly Finding[] {
-  const found = read.lanes.flatMap(({ lane, account_count, load_percent, advice_text, set_aside }) => [
-    ...(advice_text === undefined
-      ? []
-      : [
-          problem(
-            `lane ${lane}`,
-            `Its load is ${load_percent} % of what one process can do, with ${account_count} accounts.`,
-            advice_text,
-          ),
-        ]),
-    ...set_aside.map(({ account_id }) =>
-      problem(
-        `lane ${lane}`,
-        `The poller of ${account_id} has failed again and again, and is set aside.`,
-        'Look for the log line account.failed (docs/operations.md, accounts-set-aside).',
-      ),
-    ),
-  ]);
-  if (found.length > 0) return found;
-  if (read.lanes.length === 0)
-    return [ok('lanes', 'No lane has reported a load yet; each one does so within minutes.')];
-  const most = Math.max(...read.lanes.map(({ load_percent }) => load_percent));
-  const lanesThere = read.lanes.length === 1 ? 'There is one lane' : `There are ${read.lanes.length} lanes`;
-  return [ok('lanes', `${lanesThere}; the greatest load is ${most} % of a process.`)];
 }
 
 export function judgeFreeze({ frozen, reason }: z.output<typeof freeze>): Finding {

@@ -16,7 +16,7 @@ import {
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
-import { parseJson } from '../../../shared/runtime/parse-json.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { type SelfTestReport, selfTestReport } from '../../../shared/runtime/self-test.ts';
 import type { LocalRun } from '../connection.ts';
 import { type AwsClients, examineTopic, guarded } from './examine-aws.ts';

@@ -4,8 +4,7 @@ import * as z from 'zod';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import { pathFault } from '../../../shared/upstream/upstream-error.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
-import { within } from '../../process/time.ts';
+import { type Surroundings, within } from '../../process/surroundings.ts';
 import { type Finding, notChecked, ok, problem } from './examine-bridge.ts';
 
 /** The largest page of the list of projects. */

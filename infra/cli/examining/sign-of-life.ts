@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { parseJson } from '../../../shared/runtime/parse-json.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { runSubcommand } from '../subcommands/run.ts';

@@ -1,7 +1,7 @@
 /** `operations-bridge accounts` adds accounts of the upstream while the bridge runs, and pauses, changes and removes them. */
 
 import { ACCOUNT_ID_PATTERN } from '../../../shared/config/account-rules.ts';
-import { parseJson } from '../../../shared/runtime/parse-json.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { parseInteger, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';

@@ -2,8 +2,7 @@
 
 import type { Command } from 'commander';
 import { declareStartOptions, readStartOptions, type StartValues } from '../../local/start-options.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
-import { withDeadline } from '../../process/time.ts';
+import { type Surroundings, withDeadline } from '../../process/surroundings.ts';
 import { announceLocalRun } from '../connection.ts';
 import { createSubcommand } from './subcommand.ts';
 

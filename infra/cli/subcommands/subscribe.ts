@@ -15,7 +15,7 @@ import {
   TARGET_KINDS,
   type TargetKind,
 } from '../../../shared/events/subscription/subscription.ts';
-import { splitFigures } from '../../../shared/runtime/metric-names.ts';
+import { splitFigures } from '../../../shared/runtime/telemetry.ts';
 import { UsageError } from '../../process/command.ts';
 import { type FilterValues, filterRows, readFilters } from '../filters.ts';
 import { type Asked, acting, type OptionRow, writeNewFile } from './subcommand.ts';

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { EXIT_CODES, type ExitCode, parseDuration, UsageError } from '../../process/command.ts';
-import { within } from '../../process/time.ts';
+import { within } from '../../process/surroundings.ts';
 import {
   askedPauseMs,
   type BridgeClient,

@@ -12,7 +12,7 @@ import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { proxyEnvOf } from '../../../shared/upstream/pooled-http.ts';
 import { forOwnHost } from '../../process/operating-system.ts';
-import { scaledClock } from '../../process/time.ts';
+import { scaledClock } from '../../process/surroundings.ts';
 import type { ApiWorkerSettings, FromApiWorker } from '../local-api.ts';
 
 const KEEP_ALIVE_MS = 75_000;

@@ -9,7 +9,7 @@ import { createCommandsHandler } from '../../../functions/commands/create-handle
 import { commandsEnvironment } from '../../../shared/config/commands-config.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
-import { scaledClock } from '../../process/time.ts';
+import { scaledClock } from '../../process/surroundings.ts';
 import { answerInvocations } from './answer-invocations.ts';
 import type { WorkerSettings } from './local-lambda.ts';
 

@@ -13,7 +13,6 @@ import { createClosingStack } from '../../process/closing-stack.ts';
 import { type BusLog, createBusLog, createLogsService } from './bus-log.ts';
 import { createCloudWatchService, createRuleCounts, type RuleCounts } from './cloudwatch.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
-import { createApiDestinations, createDestinationOperations } from './event-bridge/api-destinations.ts';
 import {
   createEventBridgeService,
   createRuleOperations,
@@ -26,11 +25,11 @@ import {
   type LocalEventBus,
 } from './event-bridge/event-bus.ts';
 import { createConnect } from './event-bridge/rule-targets.ts';
-import { answerSts, createIamService, type QueryService } from './iam.ts';
 import {
   ACCOUNT_ID,
   answer,
   answerError,
+  answerSts,
   callOf,
   faultOf,
   type LocalAwsCall,
@@ -118,7 +117,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   };
   let endpoint = '';
   const services = openServices({ ...settings, region: REGION, accountId: ACCOUNT_ID }, () => endpoint);
-  const { byName, queryServices, bus, secrets, topics, tasks, queues } = services;
+  const { byName, bus, secrets, topics, tasks, queues } = services;
   const counts = new Map<string, number>();
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
@@ -127,7 +126,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
       {
         tables,
         services: byName,
-        queryServices,
+        topics,
         faults,
         counts,
         accessKeyId,
@@ -203,8 +202,6 @@ interface OpenServices {
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
   readonly tasks: LocalTasks;
-  /** The services of the query protocol, by the same names. */
-  readonly queryServices: ReadonlyMap<string, QueryService>;
   /** Ends requests and repetitions to targets that callers have added to rules. */
   endSubscriptions(): void;
   /** Also ends the waits of consumers for messages. */
@@ -223,8 +220,7 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
   const consumers = new AbortController();
   const subscriptions = new AbortController();
   const queues = createLocalQueues({ clock, newId });
-  const destinations = createApiDestinations({ clock, newId });
-  const rules = createBusRules(createConnect(queues.standard, destinations, subscriptions.signal));
+  const rules = createBusRules(createConnect(queues.standard, subscriptions.signal));
   const bus = createLocalEventBus({ ...options, rules });
   const secrets = createLocalSecrets(newId);
   const topics = createLocalTopics(newId);
@@ -233,7 +229,6 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
     ...createEventBridgeService(bus, options),
     ...createRuleOperations(rules),
     ...createTargetOperations(rules),
-    ...createDestinationOperations(destinations),
   ]);
   const endSubscriptions = () => subscriptions.abort();
   return {
@@ -250,11 +245,6 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
     secrets,
     topics,
     tasks,
-    queryServices: new Map<string, QueryService>([
-      ['sns', (form) => publishAnswer(topics, form)],
-      ['iam', createIamService(clock)],
-      ['sts', answerSts],
-    ]),
     endSubscriptions,
     endWaits() {
       endSubscriptions();
@@ -277,8 +267,7 @@ interface LocalServices {
   readonly tables: LocalDynamoDb;
   /** The keys are the names of the services in the signature's scope. */
   readonly services: ReadonlyMap<string, Service>;
-  /** These services have the older protocol: the action is a field of a form, and the answer is XML. */
-  readonly queryServices: ReadonlyMap<string, QueryService>;
+  readonly topics: LocalTopics;
   readonly faults: LocalAwsFaults;
   readonly counts: Map<string, number>;
   readonly accessKeyId: string;
@@ -289,16 +278,16 @@ async function serveCall(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { tables, services, queryServices, faults, counts } = local;
+  const { tables, services, topics, faults, counts } = local;
   try {
     const fault = faultOf(request, local.accessKeyId);
     if (fault !== undefined) return answerError(response, fault);
     const call = callOf(request);
-    const queryService = queryServices.get(call.service);
-    if (queryService !== undefined) {
+    // These two have the older protocol: the action is a field of a form, and the answer is XML.
+    if (call.service === 'sns' || call.service === 'sts') {
       const form = new URLSearchParams((await readBytes(request)).toString());
       noteCall(counts, `${call.service}:${form.get('Action')}`);
-      const { status, xml } = queryService(form);
+      const { status, xml } = call.service === 'sts' ? answerSts(form) : publishAnswer(topics, form);
       return void response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
     }
     const action = `${call.service}:${call.operation}`;

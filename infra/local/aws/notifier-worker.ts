@@ -7,7 +7,7 @@ import { workerData } from 'node:worker_threads';
 import { createNotifierHandler } from '../../../functions/notifier/create-handler.ts';
 import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
-import { scaledClock } from '../../process/time.ts';
+import { scaledClock } from '../../process/surroundings.ts';
 import { answerInvocations } from './answer-invocations.ts';
 import type { WorkerSettings } from './local-lambda.ts';
 

@@ -5,13 +5,12 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPollerHandler } from '../../../functions/poller/create-handler.ts';
-import { createProcessGauges } from '../../../functions/poller/lane/lane-load.ts';
 import { pollerEnvironment } from '../../../shared/config/poller-config.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { proxyEnvOf } from '../../../shared/upstream/pooled-http.ts';
-import { scaledClock } from '../../process/time.ts';
+import { scaledClock } from '../../process/surroundings.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './local-lambda.ts';
 
 const { speed, originMs } = workerData as WorkerSettings;
@@ -26,8 +25,6 @@ const handler = createPollerHandler(environment, {
   newId,
   monotonicMs,
   proxyEnv: proxyEnvOf(process.env),
-  // On a faster clock a decision that comes a moment late would look like one of an overloaded lane.
-  gauges: speed === 1 ? createProcessGauges(undefined) : undefined,
 });
 const stop = new AbortController();
 

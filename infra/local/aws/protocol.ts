@@ -49,11 +49,6 @@ export function ruleArn(busName: string, name: string): string {
   return arn('events', busName === 'default' ? `rule/${name}` : `rule/${busName}/${name}`);
 }
 
-export const connectionArn = (name: string, id: string): string => arn('events', `connection/${name}/${id}`);
-
-export const apiDestinationArn = (name: string, id: string): string =>
-  arn('events', `api-destination/${name}/${id}`);
-
 export const queueArn = (name: string): string => arn('sqs', name);
 
 /** Takes a name or an ARN. */
@@ -143,6 +138,17 @@ export function xmlError(namespace: string, status: number, code: string, messag
   const error = elementsOf({ Type: 'Sender', Code: code, Message: message });
   const xml = `<ErrorResponse xmlns="${namespace}"><Error>${error}</Error><RequestId>local</RequestId></ErrorResponse>`;
   return { status, xml };
+}
+
+const STS = 'https://sts.amazonaws.com/doc/2011-06-15/';
+
+/** Answers a form of STS, by which an audited act learns its caller: here it is always the root of the one account. */
+export function answerSts(form: URLSearchParams): XmlAnswer {
+  const action = form.get('Action') ?? '';
+  if (action !== 'GetCallerIdentity')
+    return xmlError(STS, 400, 'InvalidAction', `${action} is not part of the local AWS`);
+  const Arn = `arn:aws:iam::${ACCOUNT_ID}:root`;
+  return xmlResult(action, STS, { Arn, UserId: ACCOUNT_ID, Account: ACCOUNT_ID });
 }
 
 function elementsOf(fields: XmlFields): string {

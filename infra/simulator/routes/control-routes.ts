@@ -6,11 +6,9 @@
 
 import type { Context, Hono } from 'hono';
 import * as z from 'zod';
-import { parseJson } from '../../../shared/runtime/parse-json.ts';
-import type { RequestLimits } from '../faults.ts';
-import { dialsSchema, type FaultDials } from '../faults.ts';
-import type { KeyRing } from '../world/account.ts';
-import { SECOND_ORGANIZATION_ID } from '../world/account.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
+import { dialsSchema, type FaultDials, type RequestLimits } from '../faults.ts';
+import { type KeyRing, SECOND_ORGANIZATION_ID } from '../world/account.ts';
 import { connect, findCompute } from '../world/compute-commands.ts';
 import { POOLED_CONNECTIONS_MAX } from '../world/compute-life.ts';
 import { maxConnectionsOf, resourcesOf } from '../world/offer.ts';

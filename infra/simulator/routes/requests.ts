@@ -7,7 +7,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type * as z from 'zod';
-import { parseJson } from '../../../shared/runtime/parse-json.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import type { AnyCallId } from '../../../shared/upstream/calls/calls.ts';
 import type { Principal } from '../world/account.ts';
 import type { Branch } from '../world/branch.ts';

@@ -4,8 +4,7 @@
 
 import * as z from 'zod';
 import { specified } from './call.ts';
-import { branchId, idSchemas } from './ids.ts';
-import { projectId, secret } from './schemas.ts';
+import { branchId, idSchemas, projectIdSchema, secret } from './schemas.ts';
 
 const { auth_provider, oauth_provider_id } = idSchemas;
 const text = z.string().min(1).max(2_000);
@@ -59,7 +58,7 @@ const emailAddress = z
   .string()
   .regex(/^.{1,64}@.{1,255}$/, { error: 'must be an e-mail address, like ada@example.com' });
 
-const ofProvider = { project_id: projectId, auth_provider };
+const ofProvider = { project_id: projectIdSchema, auth_provider };
 
 /** The specification describes this as "Redirect-URI whitelist domain". It is an origin with its scheme. */
 const domain = z.string().regex(/^[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#]{1,255}$/i, {

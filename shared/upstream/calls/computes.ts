@@ -2,8 +2,7 @@
 
 import * as z from 'zod';
 import { specified } from './call.ts';
-import { branchId } from './ids.ts';
-import { endpointSchema, operationListSchema, pageCursor, projectListSchema } from './schemas.ts';
+import { branchId, endpointSchema, operationListSchema, pageCursor, projectListSchema } from './schemas.ts';
 
 /** The specification offers these sizes ("Compute sizes"), up to 56. The service decides which of them may scale. */
 const computeUnits = z.number().min(0.25).max(56);

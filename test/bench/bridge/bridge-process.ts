@@ -5,7 +5,7 @@
 
 import { createAccountBudget } from '../../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createPendingSamples } from '../../../functions/poller/account/duration-samples.ts';
+import { createPendingSamples } from '../../../functions/poller/account/insights.ts';
 import { createLease } from '../../../functions/poller/account/lease.ts';
 import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
@@ -23,8 +23,7 @@ import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../../shared/store/ledger-store.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { RequestBudget } from '../../../shared/upstream/request-budget.ts';
-import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
-import { createUpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { createUpstreamClient, type UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 
 export const ACCOUNT_ID = 'bench';
 

@@ -4,7 +4,7 @@
  */
 
 import { type RecordCommandDeps, recordCommand } from '../../../shared/protocol/record-command.ts';
-import { plainOperation } from '../../../shared/upstream/calls/rows.ts';
+import { plainOperation } from '../../../shared/upstream/calls/schemas.ts';
 import type { RequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { createdS, type Workload } from '../world/workload.ts';
 import { projectIdOf, type VirtualUpstream } from './virtual-upstream.ts';

@@ -5,14 +5,16 @@
 
 import { pollerAccess } from '../../../functions/poller/access.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
-import type { HandlerPorts } from '../../../functions/poller/create-account.ts';
-import { type Account, type Adapters, createAccount } from '../../../functions/poller/create-account.ts';
-import { createLaneMeter, createLaneReports } from '../../../functions/poller/lane/lane-load.ts';
+import {
+  type Account,
+  type Adapters,
+  createAccount,
+  type HandlerPorts,
+} from '../../../functions/poller/create-account.ts';
 import { type LaneAccount, runLane, type SetAsideAccounts } from '../../../functions/poller/lane/run-lane.ts';
 import { createNudgeReader } from '../../../functions/poller/nudges.ts';
 import { pollSettingsOf } from '../../../shared/accounts/account.ts';
 import { openAccountDirectory } from '../../../shared/accounts/account-directory.ts';
-import { readLaneStatuses, writeLaneStatus } from '../../../shared/accounts/lanes.ts';
 import {
   type PollAccountRequest,
   type PollAccountSettings,
@@ -24,7 +26,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { gatherReads } from '../../../shared/store/gather-reads.ts';
+import { gatherReads } from '../../../shared/store/table-access.ts';
 import { sendByFetch } from '../../../shared/upstream/pooled-http.ts';
 import { createScheduler } from '../../simulation/scheduler.ts';
 import { createDetections, type Detections } from '../bridge/detections.ts';
@@ -217,7 +219,6 @@ function laneOf(
     http,
     keyOf: () => ({ current: async () => key, refresh: async () => key }),
     telemetryOf: () => telemetry,
-    lateness: undefined,
   };
   const ports: HandlerPorts = {
     clock,
@@ -230,17 +231,8 @@ function laneOf(
   const rules = { upstreamHosts: [], keySecretPrefix: 'bench' };
   const merge = { rules, settingsOf: pollSettingsOf };
   const nudges = createNudgeReader(table.partitions, clock);
-  const meter = createLaneMeter(AT_REST, telemetry);
-  const reports = createLaneReports({
-    read: () => readLaneStatuses(table.partitions),
-    write: (status) => writeLaneStatus(adapters.table, status),
-    clock,
-    telemetry,
-  });
   const setAside: SetAsideAccounts = new Map();
   return async () => {
-    await reports.recall(setAside);
-    meter.begin();
     const stop = new AbortController();
     void clock.sleep(INVOCATION_MS).then(() => stop.abort(new Error('deadline')));
     const directory = openAccountDirectory(settings, merge, { ...adapters, clock, telemetry });
@@ -251,17 +243,8 @@ function laneOf(
     const endsAtMs = clock.now() + INVOCATION_MS;
     const leaseMs = () => Math.max(0, endsAtMs - clock.now());
     await runLane({ accounts, nudges, clock, telemetry }, setAside, { signal: stop.signal, leaseMs });
-    await reports.write(meter.report(0, new Map()), setAside);
   };
 }
-
-/** On virtual time a lane has no load. Each change of a real one by a tenth costs one write more. */
-const AT_REST = {
-  takeEventLoopDelayMs: () => 0,
-  memoryMb: () => 0,
-  memoryLimitMb: undefined,
-  takeSocketUse: () => ({ inUseMax: 0, waitedCount: 0 }),
-};
 
 function laneAccount(settings: PollAccountSettings, { poll, bell }: Account): LaneAccount {
   return {

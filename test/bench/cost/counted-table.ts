@@ -1,6 +1,6 @@
 /** Wraps the in-memory table with DynamoDB's meter, and says which part of the poller asks for what. */
 
-import { LANES_STATUS_PARTITION, NUDGES_PARTITION } from '../../../shared/store/keys.ts';
+import { NUDGES_PARTITION } from '../../../shared/store/keys.ts';
 import type { TableIndexes, TablePartitions } from '../../../shared/store/table.ts';
 import {
   INDEXES,
@@ -140,11 +140,10 @@ const BY_SORT_KEY: Readonly<Record<string, string>> = {
 
 const LANE_SUBJECTS: Readonly<Record<string, string>> = {
   [NUDGES_PARTITION]: 'nudges',
-  [LANES_STATUS_PARTITION]: 'load of lanes',
 };
 
 const BY_PARTITION_KEY: Readonly<Record<string, string>> = {
-  LANES: 'load of lanes',
+  LANES: 'nudges',
   USAGE: 'usage of commands',
   READ: 'repairs and replays',
   INSIGHTS: 'insights',

@@ -10,7 +10,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { getRequestListener } from '@hono/node-server';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { createUpstreamService } from '../../../infra/simulator/start-upstream.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { createTable } from '../../local/aws/aws-under-test.ts';
 
 const [accountCount = 100, projectCount = 10, sessionsPerHour = 1] = process.argv.slice(2).map(Number);

@@ -7,7 +7,7 @@
 import { burstOf } from '../../../functions/poller/account/account-budget.ts';
 import { pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
-import { type RateLimit, rateLimitOf } from '../../../shared/rates/rate-limit.ts';
+import { type RateLimit, rateLimitOf } from '../../../shared/rates/account-rate.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import type { Detections } from '../bridge/detections.ts';
 import { upstreamDurations } from '../bridge/timed-ports.ts';

@@ -2,8 +2,8 @@
 
 import { REQUEST_BURST } from '../../../functions/poller/account/account-budget.ts';
 import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
-import { rateLimitOf } from '../../../shared/rates/rate-limit.ts';
-import type { RunningCompute } from '../../../shared/records/running-compute.ts';
+import { rateLimitOf } from '../../../shared/rates/account-rate.ts';
+import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import type { Workload } from '../world/workload.ts';
 
 export type Decision =

@@ -3,7 +3,7 @@
  * seconds until its last use, and the service looks at it every `activityLagS` seconds.
  */
 
-import type { RunningCompute } from '../../../shared/records/running-compute.ts';
+import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import { createdS, type Workload, type WorkOperation } from './workload.ts';
 import type { World } from './world.ts';
 

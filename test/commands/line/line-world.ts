@@ -7,15 +7,14 @@ import { acceptCommand, createKnownProjects } from '../../../functions/api/upstr
 import { commandsQueue, lockReleasedPattern } from '../../../functions/commands/invocation.ts';
 import type { LineDeps } from '../../../functions/commands/line.ts';
 import { work } from '../../../functions/commands/work.ts';
-import type { QueueMessage } from '../../../infra/local/aws/sqs/event-source.ts';
-import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
+import { createLocalFifoQueue, type QueueMessage } from '../../../infra/local/aws/sqs/event-source.ts';
 import { createQueueStore, type QueueStore } from '../../../shared/commands/queue-store.ts';
 import { groupOf, type Wakes } from '../../../shared/commands/wakes.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
+import { settleCommands } from '../../../shared/protocol/record-derived.ts';
 import { recordOperation } from '../../../shared/protocol/record-operation.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
-import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';

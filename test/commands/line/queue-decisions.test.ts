@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideLineStep } from '../../../functions/commands/line.ts';
 import { decideSentOutcome } from '../../../functions/commands/send-next.ts';
-import { holdsLock } from '../../../shared/commands/lock-holders.ts';
 import {
   openAnswer,
   openRequest,
@@ -26,6 +25,7 @@ import {
   SENDING_MS_MAX,
   standingOf,
 } from '../../../shared/commands/queued-command.ts';
+import { holdsLock } from '../../../shared/commands/send-command.ts';
 import type { Sent } from '../../../shared/commands/send-once.ts';
 import { endedWithoutOperations } from '../../../shared/records/command-record.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';

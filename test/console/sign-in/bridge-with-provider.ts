@@ -1,7 +1,7 @@
 /** Starts a bridge whose people sign in at a real OpenID provider, both on the loopback interface. */
 
 import type * as z from 'zod';
-import { signInSettings } from '../../../shared/config/sign-in-settings.ts';
+import { signInSettings } from '../../../shared/config/api-config.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { ACCOUNT_ID, createApiUnderTest, listen } from '../../api/api-under-test.ts';
 import { createUpstreamDouble } from '../../api/upstream-double.ts';

@@ -15,7 +15,7 @@ import {
   personSession,
 } from '../../../functions/api/console/sign-in/session.ts';
 import { SCOPE_BUNDLES } from '../../../shared/callers/scopes.ts';
-import { signInSettings } from '../../../shared/config/sign-in-settings.ts';
+import { signInSettings } from '../../../shared/config/api-config.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 
 const GIVEN = {

@@ -8,7 +8,7 @@ import { apiEnvironment } from '../../../shared/config/api-config.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { createTable } from '../../local/aws/aws-under-test.ts';
 import { openScriptedAws, type ScriptedAws } from '../scripted-aws.ts';
 import { startVirtualTime, type VirtualTime } from '../virtual-time.ts';

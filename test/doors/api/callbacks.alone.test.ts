@@ -9,7 +9,7 @@ import { createStepFunctionsTasks, type WaitingTasks } from '../../../functions/
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { TASK_TOKEN_PREFIX } from '../../../infra/local/aws/step-functions.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
-import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
+import { settleCommands } from '../../../shared/protocol/record-derived.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { commandKey, operationKey } from '../../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../../api/api-under-test.ts';

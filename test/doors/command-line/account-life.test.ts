@@ -6,13 +6,15 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { expect, onTestFinished, test } from 'vitest';
 import { apiAccess } from '../../../functions/api/access.ts';
-import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
-import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+import { type LocalAwsFaults, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../../shared/store/dynamodb-table.ts';
 import { operationKey, projectKey, wishKey } from '../../../shared/store/keys.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { type ApiOptions, createApiUnderTest, listen, PEPPER } from '../../api/api-under-test.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { runSubcommand } from '../../cli/bridge-on-this-machine.ts';

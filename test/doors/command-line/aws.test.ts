@@ -102,10 +102,6 @@ const bridgeInOrder: readonly Exchange[] = [
     `GET /bridge/v1/accounts?limit=100&cursor=c1`,
     ok({ accounts: [{ account_id: 'other', healthy: true }] }),
   ),
-  asks(
-    'GET /bridge/v1/lanes',
-    ok({ lanes: [{ lane: 0, account_count: 1, load_percent: 40, set_aside: [] }] }),
-  ),
   asks('GET /bridge/v1/subscriptions', ok({ rules: [], faults: [] })),
 ];
 const doctorOfBridge = ['doctor', '--skip', 'upstream', '--skip', 'aws', '--json'];
@@ -241,7 +237,7 @@ const doctor: readonly Scenario[] = [
     args: doctorOfBridge,
     script: bridgeInOrder,
     code: 0,
-    json: ['bridge token', 'health', 'rate', 'freeze', 'accounts', 'lanes', 'subscriptions'].map(isOk),
+    json: ['bridge token', 'health', 'rate', 'freeze', 'accounts', 'subscriptions'].map(isOk),
   },
   ...[problem(500, 'A fault.'), hangUp, page(502)].flatMap((answer): readonly Scenario[] => [
     {
@@ -252,13 +248,13 @@ const doctor: readonly Scenario[] = [
       json: [
         isOk('bridge token'),
         { check: 'health', verdict: 'not checked' },
-        ...['rate', 'freeze', 'accounts', 'lanes', 'subscriptions'].map(isOk),
+        ...['rate', 'freeze', 'accounts', 'subscriptions'].map(isOk),
       ],
     },
     {
-      title: `says what it could not read of the account and the lanes (${JSON.stringify(answer).length}), and goes on`,
+      title: `says what it could not read of the account (${JSON.stringify(answer).length}), and goes on`,
       args: doctorOfBridge,
-      script: withAnswer(withAnswer(bridgeInOrder, 2, answer), 6, answer),
+      script: withAnswer(bridgeInOrder, 2, answer),
       code: 1,
       json: [
         isOk('bridge token'),
@@ -266,7 +262,6 @@ const doctor: readonly Scenario[] = [
         { check: 'rate', verdict: 'not checked' },
         isOk('freeze'),
         isOk('accounts'),
-        { check: 'lanes', verdict: 'not checked' },
         isOk('subscriptions'),
       ],
     },
@@ -283,7 +278,6 @@ const doctor: readonly Scenario[] = [
     json: [
       ...['bridge token', 'health', 'rate', 'freeze'].map(isOk),
       { check: 'account other', verdict: 'problem', found: 'It is not served.' },
-      isOk('lanes'),
       isOk('subscriptions'),
     ],
   },
@@ -298,7 +292,7 @@ const doctor: readonly Scenario[] = [
       json: [
         isOk('bridge token'),
         { check: 'health', verdict: healthy ? 'ok' : 'problem', found: expect.stringMatching(found) },
-        ...['rate', 'freeze', 'accounts', 'lanes', 'subscriptions'].map(isOk),
+        ...['rate', 'freeze', 'accounts', 'subscriptions'].map(isOk),
       ],
     };
   }),
@@ -310,7 +304,7 @@ const doctor: readonly Scenario[] = [
     json: [{ check: 'bridge', verdict: 'problem' }],
   },
   {
-    title: 'does not ask a token without accounts:read for the lanes, and says what else it lacks',
+    title: 'does not ask a token without accounts:read for all accounts, and says what else it lacks',
     args: doctorOfBridge,
     script: withAnswer(
       bridgeInOrder,

@@ -7,7 +7,7 @@ import { type Account, createAccount } from '../../../functions/poller/create-ac
 import { type PollAccountRequest, pollAccountRequest } from '../../../shared/config/poller-config.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
-import type { EntryOutcome } from '../../../shared/records/relay-plan.ts';
+import type { EntryOutcome } from '../../../shared/records/journal.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { INDEXES, type Key, type Table, type Update } from '../../../shared/store/table.ts';
@@ -252,7 +252,6 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
         const answer = via('upstream', READ, () => service.send(request));
         return inTime(request, answer);
       },
-      lateness: undefined,
       keyOf: () => ({ current: readSecret, refresh: readSecret }),
       telemetryOf: telemetryFor,
     };

@@ -12,7 +12,7 @@ import { createUpstreamService, type UpstreamService } from '../../../infra/simu
 import { type PollAccountRequest, pollerEnvironment } from '../../../shared/config/poller-config.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { sendByFetch } from '../../../shared/upstream/pooled-http.ts';
 import { createTable } from '../../local/aws/aws-under-test.ts';
 import { openScriptedAws, type ScriptedAws } from '../scripted-aws.ts';
@@ -111,7 +111,6 @@ export async function startPoller(options: PollerOptions): Promise<PollerOnAws> 
         random,
         newId: randomUUID,
         monotonicMs: () => Date.now(),
-        gauges: { takeEventLoopDelayMs: () => 0, memoryMb: () => 100, memoryLimitMb: 256 },
       }),
     async invoke(handler: PollerHandler, timeoutMs = TIMEOUT_MS) {
       const beganMs = time.now();

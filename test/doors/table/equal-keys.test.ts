@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { createTable, openAws } from '../../local/aws/aws-under-test.ts';
 
 describe('a read of many items', () => {

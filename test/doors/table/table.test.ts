@@ -7,9 +7,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLocalDynamoDb } from '../../../infra/local/aws/dynamodb.ts';
 import { type LocalAwsOptions, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../../shared/store/dynamodb-table.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { createTable } from '../../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';

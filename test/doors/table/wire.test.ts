@@ -2,8 +2,11 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, onTestFinished, test } from 'vitest';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../../shared/store/dynamodb-table.ts';
 import { INDEXES, type Key } from '../../../shared/store/table.ts';
 import { asks, ok } from '../command-line/answers.ts';
 import { type Exchange, startScriptedServer } from '../command-line/scripted-server.ts';

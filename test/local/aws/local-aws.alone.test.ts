@@ -10,10 +10,9 @@ import {
 import { ListEventBusesCommand, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
-import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+import { type LocalAwsFaults, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import type { LocalAwsCall } from '../../../infra/local/aws/protocol.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { anEntry, collect, createTable, openAws } from './aws-under-test.ts';
 
 const portOf = ({ endpoint }: { readonly endpoint: string }) => Number(new URL(endpoint).port);

@@ -1,7 +1,7 @@
 import { PutItemCommand, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import databases, { type Store } from 'dynalite/db/index.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table.ts';
 import { createTable, openAws } from './aws-under-test.ts';
 
 const TableName = 'operations';

@@ -1,11 +1,6 @@
-/** Opens a local AWS with what a subscriber uses: clients, queues with a policy, rules, and a server for HTTP targets. */
+/** Opens a local AWS with what a subscriber uses: clients, queues with a policy, and rules. */
 
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import {
-  CreateApiDestinationCommand,
-  CreateConnectionCommand,
   PutEventsCommand,
   PutRuleCommand,
   PutTargetsCommand,
@@ -71,60 +66,5 @@ export async function openSubscriptions(options: LocalAwsOptions = {}) {
       const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, ...all }));
       return Messages;
     },
-    /** Returns the ARN of an API destination with the key `secret` in the header `x-key`. */
-    createDestination: async (InvocationEndpoint: string, name = 'hook'): Promise<string> => {
-      const { ConnectionArn } = await events.send(
-        new CreateConnectionCommand({
-          Name: name,
-          AuthorizationType: 'API_KEY',
-          AuthParameters: { ApiKeyAuthParameters: { ApiKeyName: 'X-Key', ApiKeyValue: 'secret' } },
-        }),
-      );
-      const { ApiDestinationArn = '' } = await events.send(
-        new CreateApiDestinationCommand({
-          Name: name,
-          ConnectionArn,
-          InvocationEndpoint,
-          HttpMethod: 'POST',
-        }),
-      );
-      return ApiDestinationArn;
-    },
   };
-}
-
-interface SeenRequest {
-  readonly method: string | undefined;
-  readonly path: string | undefined;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: string;
-}
-
-/** Answers with the given statuses, one after the other, and then with the last of them. */
-export async function openReceiver(...statuses: readonly number[]) {
-  const requests: SeenRequest[] = [];
-  const origin = await listening((request, response) => {
-    const { method, url: path, headers } = request;
-    void text(request).then((body) => {
-      requests.push({ method, path, headers, body });
-      response.writeHead(statuses[requests.length - 1] ?? statuses.at(-1) ?? 200).end();
-    });
-  });
-  return { requests, origin };
-}
-
-/** Takes requests and never answers. `arrived` resolves with the first of them. */
-export async function openSilentReceiver() {
-  const { promise: arrived, resolve } = Promise.withResolvers<void>();
-  return { arrived, origin: await listening(() => resolve()) };
-}
-
-async function listening(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

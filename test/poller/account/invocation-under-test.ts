@@ -5,7 +5,7 @@
 
 import type { AccountDeps, InvocationDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory, noCounts } from '../../../functions/poller/account/account-memory.ts';
-import type { AccountOrigin } from '../../../functions/poller/account/discovery/account-origin.ts';
+import type { AccountOrigin } from '../../../functions/poller/account/discovery/origin.ts';
 import { leftoversAtStart } from '../../../functions/poller/account/relay-leftovers.ts';
 import { forgetReadings } from '../../../functions/poller/account/status/project-readings.ts';
 import { createTally } from '../../../functions/poller/account/status/publish-status.ts';

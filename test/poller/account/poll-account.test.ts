@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createPendingCounts } from '../../../functions/poller/account/hour-counts.ts';
+import { createPendingCounts } from '../../../functions/poller/account/insights.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import type { Replay } from '../../../shared/store/wishes.ts';

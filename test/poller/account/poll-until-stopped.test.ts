@@ -155,33 +155,6 @@ describe('a worker', () => {
     expect(sleeps).toEqual([restMs, restMs]);
   });
 
-  test('notes by how much it woke up later than it wanted to', async () => {
-    const waits = [
-      { kind: 'wait', untilMs: NOON_MS + 300 } as const,
-      { kind: 'wait', untilMs: NOON_MS } as const,
-    ];
-    const { run, deps, hooks, pass } = setUp([...waits, { kind: 'wait', untilMs: NOON_MS }]);
-    const late: number[] = [];
-    Object.assign(deps, { lateness: { note: (lateMs: number) => void late.push(lateMs) } });
-    const lags = [20, 5];
-    hooks.onSleep = () => pass(lags.shift() ?? 0);
-    await run();
-
-    expect(late).toEqual([20, 5]);
-  });
-
-  test('notes nothing when the end of the invocation wakes it, or when four others look', async () => {
-    const stopped = setUp([], 1);
-    const resting = setUp([], 2, 4);
-    const late: number[] = [];
-    for (const { deps } of [stopped, resting])
-      Object.assign(deps, { lateness: { note: (lateMs: number) => void late.push(lateMs) } });
-    await stopped.run();
-    await resting.run();
-
-    expect(late).toEqual([]);
-  });
-
   test('takes no permit before it is known what is history', async () => {
     const { run, origin, permits, sleeps } = setUp();
     origin.bootAt = undefined;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { gatherReads } from '../../../shared/store/gather-reads.ts';
 import { accountKey, accountStatusKey, commandUsageKey, leaseKey } from '../../../shared/store/keys.ts';
 import type { Item, Key, Table } from '../../../shared/store/table.ts';
+import { gatherReads } from '../../../shared/store/table-access.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler } from '../../simulation/scheduler.ts';
 

@@ -1,11 +1,11 @@
 /** Replays what polls have recorded with the production code, over the in-memory table and its indexes. */
 
 import { describe, expect, test } from 'vitest';
-import { replayRepeatedly } from '../../../functions/poller/replay.ts';
+import { replayRepeatedly } from '../../../functions/poller/wishes.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
-import type { EntryOutcome } from '../../../shared/records/relay-plan.ts';
+import type { EntryOutcome } from '../../../shared/records/journal.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
 import type { Key } from '../../../shared/store/table.ts';

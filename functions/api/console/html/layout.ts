@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { withoutDisguise } from '../../../../shared/runtime/printable.ts';
+import { withoutDisguise } from '../../../../shared/runtime/foreign-text.ts';
 import type { Html } from './markup.ts';
 import { SCRIPT } from './script.ts';
 

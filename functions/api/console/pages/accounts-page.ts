@@ -3,13 +3,7 @@
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import {
-  type AccountListDeps,
-  type ListedAccount,
-  type ListedLane,
-  readAccountsPage,
-  readLanes,
-} from '../../bridge/account-routes.ts';
+import { type AccountListDeps, type ListedAccount, readAccountsPage } from '../../bridge/account-routes.ts';
 import { accountPath, counted, empty, type Html, stateBadge } from '../html/markup.ts';
 import { type PageTime, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
@@ -40,16 +34,13 @@ export function buildAccounts(deps: AccountsDeps): BuildPage {
       return NO_ACCESS;
     const text = (c.req.query('text') ?? '').slice(0, 63).trim().toLowerCase();
     const { accounts } = await readAccountsPage(deps.accountList, { limit: Number.POSITIVE_INFINITY });
-    // The page of accounts serves its purpose without the lanes, too.
-    const lanes = await readLanes(deps.accountList).catch(() => undefined);
     const at = pageTimeOf(c, deps.clock);
     const fitting = byTrouble(accounts.filter(({ account_id }) => account_id.includes(text)));
     const content = html`<h1>Accounts</h1>
 <p class="quiet">The command <code>operations-bridge accounts</code> adds, pauses and removes accounts. ${summaryOf(accounts)}</p>
 <form class="filter" action="/console/accounts"><div><label for="text">Account</label><input id="text" name="text" value="${text}" size="24" maxlength="63"></div><button>Show</button></form>
 ${fitting.length === 0 ? empty('No account matches.') : accountTable(fitting.slice(0, ROWS_MAX), caller, at)}
-${fitting.length > ROWS_MAX ? html`<p class="quiet">${counted(fitting.length - ROWS_MAX, 'further account')} not shown; the filter finds them.</p>` : ''}
-${lanes === undefined ? '' : html`<h2>Lanes</h2>${lanes.length === 0 ? NO_LANES : laneTable(lanes, at)}`}`;
+${fitting.length > ROWS_MAX ? html`<p class="quiet">${counted(fitting.length - ROWS_MAX, 'further account')} not shown; the filter finds them.</p>` : ''}`;
     return { title: 'Accounts', about: 'time', content };
   };
 }
@@ -72,32 +63,6 @@ function accountTable(accounts: readonly ListedAccount[], caller: Caller, at: Pa
 <td data-label="Lane">${account.lane === undefined ? html`<span class="quiet">chosen by its id</span>` : `${account.lane}, pinned`}</td>
 <td>${account.reasons.join(' ')}</td></tr>`,
   )}</tbody></table>`;
-}
-
-const NO_LANES = empty('No lane has reported its load. A lane reports at the end of its first minute.');
-
-function laneTable(lanes: readonly ListedLane[], at: PageTime): Html {
-  return html`<p class="quiet">A lane polls many accounts in one process. The load is a percentage of what one process can do.</p>
-<table class="stack"><thead><tr><th>Lane</th><th>Load</th><th>Accounts</th><th>Memory</th><th>Reported</th><th>What to do</th></tr></thead>
-<tbody>${lanes.map(
-    (lane) => html`<tr><td>Lane&nbsp;${lane.lane}</td>
-<td>${loadOf(lane)}</td>
-<td data-label="Accounts">${lane.account_count}</td>
-<td data-label="Memory">${lane.memory_mb} MB</td>
-<td data-label="Reported">${timeAndAge(lane.written_at, at)}</td>
-<td>${lane.advice_text ?? ''} ${setAsideOf(lane)}</td></tr>`,
-  )}</tbody></table>`;
-}
-
-function loadOf({ load_percent, advice }: ListedLane): Html {
-  const words = `${load_percent} %`;
-  return advice === 'none' ? stateBadge('good', '●', words) : stateBadge('bad', '▲', words);
-}
-
-function setAsideOf({ set_aside }: ListedLane): string {
-  if (set_aside.length === 0) return '';
-  const names = set_aside.map(({ account_id }) => account_id).join(', ');
-  return `Set aside after failures of the poller: ${names}.`;
 }
 
 /** A session belongs to one account, so the pages of the others are closed to it. */

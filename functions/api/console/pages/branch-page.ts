@@ -1,7 +1,7 @@
 /** Shows one branch: whether it can be used, the operations that created it, and its computes. */
 
 import { html } from 'hono/html';
-import type { BranchRecord, ComputeRecord, Readiness } from '../../../../shared/records/derived-records.ts';
+import type { BranchRecord, ComputeRecord, Readiness } from '../../../../shared/records/journal-record.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';

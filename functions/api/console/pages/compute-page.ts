@@ -6,7 +6,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
-import type { ComputeRecord } from '../../../../shared/records/derived-records.ts';
+import type { ComputeRecord } from '../../../../shared/records/journal-record.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';

@@ -7,8 +7,12 @@ import { html } from 'hono/html';
 import type { PerAccount } from '../../../../shared/accounts/account-directory.ts';
 import type { Alike, AlikeNow, Begun } from '../../../../shared/alerts/common-cause.ts';
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
-import { type DayInsights, INSIGHT_DAYS } from '../../../../shared/insights/day-insights.ts';
-import { insightsOf, usualDurationOf } from '../../../../shared/insights/usual-duration.ts';
+import {
+  type DayInsights,
+  INSIGHT_DAYS,
+  insightsOf,
+  usualDurationOf,
+} from '../../../../shared/insights/day-insights.ts';
 import type { CommandRecord } from '../../../../shared/records/command-record.ts';
 import type { StateChangedEntry } from '../../../../shared/records/journal-entries.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';

@@ -7,9 +7,9 @@
 import type { Configuration, CustomFetch } from 'openid-client';
 import * as z from 'zod';
 import { seal, unseal } from '../../../../shared/callers/seal.ts';
-import type { SignInSettings } from '../../../../shared/config/sign-in-settings.ts';
+import type { SignInSettings } from '../../../../shared/config/api-config.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { readBounded } from '../../../../shared/runtime/read-bounded.ts';
+import { readBounded } from '../../../../shared/runtime/foreign-text.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import { COOKIE_CHARACTERS_MAX, type CookieKind, type IdTokenClaims } from './session.ts';
 

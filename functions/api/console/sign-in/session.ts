@@ -7,7 +7,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
 import { type Caller, SCOPES, scopesNamed } from '../../../../shared/callers/scopes.ts';
-import type { SignInSettings } from '../../../../shared/config/sign-in-settings.ts';
+import type { SignInSettings } from '../../../../shared/config/api-config.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 
 const sessionSchema = z.union([

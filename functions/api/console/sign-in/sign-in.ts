@@ -6,7 +6,7 @@
 import type { Context, Hono } from 'hono';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import { tokenIdOf } from '../../../../shared/callers/tokens.ts';
-import type { SignInSettings } from '../../../../shared/config/sign-in-settings.ts';
+import type { SignInSettings } from '../../../../shared/config/api-config.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import type { Authenticator } from '../../serving/authenticate.ts';

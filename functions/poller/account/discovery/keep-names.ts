@@ -11,7 +11,7 @@ import {
   type StoredNames,
 } from '../../../../shared/store/project-names.ts';
 import type { BoundReports } from '../status/report-bound.ts';
-import type { Discovery } from './account-origin.ts';
+import type { Discovery } from './origin.ts';
 
 interface NamedRow {
   readonly id: string;

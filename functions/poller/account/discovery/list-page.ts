@@ -3,8 +3,7 @@
  * and projects whose fields moved are polled soon. No page removes a project.
  */
 
-import { sinceOf } from '../../../../shared/records/history.ts';
-import type { ProjectRecord } from '../../../../shared/records/project-record.ts';
+import { type ProjectRecord, sinceOf } from '../../../../shared/records/project-record.ts';
 import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
@@ -20,11 +19,10 @@ import type { ShownPage } from '../../planner/project-list.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { UsageWatch } from '../usage.ts';
-import type { Discovery } from './account-origin.ts';
-import { type ArrivalDeps, nextOnSight } from './arrival.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 import { awaitedIds, rememberProject } from './known-projects.ts';
 import { restartAbsences } from './lose-projects.ts';
+import { type ArrivalDeps, type Discovery, nextOnSight } from './origin.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
 export const PROJECT_PAGE_ROWS = 400;

@@ -20,7 +20,6 @@ import { type AccountMemory, isListingDue, type ListingSchedule, type Listings }
 import { type HealthDeps, publishRecovery, shownByList } from '../status/publish-health.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import { surviveFailure } from '../survive-failure.ts';
-import { bootAccount, type Discovery, type OriginDeps, recordFirstListing } from './account-origin.ts';
 import {
   addAwaited,
   addProjects,
@@ -30,6 +29,7 @@ import {
   type SightingDeps,
 } from './list-page.ts';
 import { judgeMissingProjects, type LossDeps } from './lose-projects.ts';
+import { bootAccount, type Discovery, type OriginDeps, recordFirstListing } from './origin.ts';
 
 export interface DiscoveryDeps extends ListPageDeps, SightingDeps, LossDeps {
   readonly upstream: UpstreamClient;

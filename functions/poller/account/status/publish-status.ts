@@ -7,13 +7,12 @@ import {
   type StatusSample,
   type Tally,
 } from '../../../../shared/records/account-status.ts';
-import { pendingEntries } from '../../../../shared/records/journal.ts';
+import { oldestPendingMs, pendingEntries } from '../../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../../shared/records/journal-entries.ts';
-import { oldestPendingMs } from '../../../../shared/records/relay-plan.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { WorkIndexEntry } from '../../../../shared/store/work-index.ts';
+import type { WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import type { LeftoverStore } from '../relay-leftovers.ts';

@@ -12,7 +12,7 @@ import {
 import { busArn, busNameOf, defineOperation, ruleArn, type Service, ServiceError } from '../protocol.ts';
 import { type RuleTarget, ruleTarget } from './deliveries.ts';
 import type { BusRules, LocalEventBus, PutEventsEntry, StoredRule } from './event-bus.ts';
-import { faultOfInput, isQueue } from './rule-targets.ts';
+import { isQueue } from './rule-targets.ts';
 
 export interface EventBridgeServiceOptions {
   /** The entries of one PutEvents together may have at most this many bytes. */
@@ -308,29 +308,16 @@ function removeTargets(rules: BusRules, { EventBusName, Rule, Ids }: z.output<ty
   return { FailedEntryCount: 0, FailedEntries: [] };
 }
 
-/** Whether the queue or the destination exists is found out by the first delivery, as on AWS. */
+/** Whether the queue exists is found out by the first delivery, as on AWS. */
 function checkTarget(target: RuleTarget): void {
-  const { Id, Arn, RoleArn, DeadLetterConfig } = target;
-  if (!isQueue(Arn) && !isApiDestination(Arn)) throw invalid(Arn, REACHABLE);
+  const { Arn, DeadLetterConfig } = target;
+  if (!isQueue(Arn)) throw invalid(Arn, REACHABLE);
   if (Arn.endsWith('.fifo')) throw invalid(Arn, 'a FIFO queue cannot be a target in the local AWS');
-  // There are no roles here. The rule would be refused on AWS without one, so it is refused here, too.
-  if (isApiDestination(Arn) && RoleArn === undefined)
-    throw new ServiceError('ValidationException', `RoleArn is required for target ${Arn}.`);
   const deadLetters = DeadLetterConfig?.Arn;
   if (deadLetters !== undefined && !isQueue(deadLetters)) throw invalid(deadLetters, 'it is not a queue');
-  const fault = faultOfInput(target);
-  if (fault !== undefined)
-    throw new ServiceError(
-      'ValidationException',
-      `The input of the target ${Id} is not valid. Reason: ${fault}`,
-    );
 }
 
-const REACHABLE = 'the local AWS delivers to SQS queues and to API destinations only';
-
-function isApiDestination(arn: string): boolean {
-  return /^arn:[^:]*:events:[^:]*:[^:]*:api-destination\//.test(arn);
-}
+const REACHABLE = 'the local AWS delivers to SQS queues only';
 
 function invalid(arn: string, reason: string): ServiceError {
   return new ServiceError('ValidationException', `Parameter ${arn} is not valid. Reason: ${reason}.`);

@@ -3,7 +3,7 @@ import {
   bootAccount,
   readOrigin,
   recordFirstListing,
-} from '../../../../functions/poller/account/discovery/account-origin.ts';
+} from '../../../../functions/poller/account/discovery/origin.ts';
 import { createListing } from '../../../../functions/poller/planner/listing.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
 import { NOON_MS } from '../../../builders.ts';

@@ -3,7 +3,7 @@ import {
   COUNTS_WAIT_MS_MAX,
   createPendingCounts,
   PENDING_CHANGES_MAX,
-} from '../../../../functions/poller/account/hour-counts.ts';
+} from '../../../../functions/poller/account/insights.ts';
 import type { UtcHour } from '../../../../shared/insights/hour-counts.ts';
 import { aClock, NOON_MS } from '../../../builders.ts';
 import { aChange, LAST_HOUR, THIS_HOUR } from './a-change.ts';

@@ -5,7 +5,7 @@ import {
   PENDING_SAMPLES_MAX,
   PROJECT_WAIT_MS_MAX,
   WAITING_SAMPLES_MAX,
-} from '../../../../functions/poller/account/duration-samples.ts';
+} from '../../../../functions/poller/account/insights.ts';
 import { INSIGHT_DAYS, type UtcDay } from '../../../../shared/insights/day-insights.ts';
 import { aClock } from '../../../builders.ts';
 import { aSample } from '../../../insights/a-sample.ts';

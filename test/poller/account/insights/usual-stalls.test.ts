@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ACCOUNT_WAIT_MS_MAX } from '../../../../functions/poller/account/duration-samples.ts';
-import { createInsightsStore } from '../../../../shared/insights/day-insights.ts';
-import { insightsOf } from '../../../../shared/insights/usual-duration.ts';
+import { ACCOUNT_WAIT_MS_MAX } from '../../../../functions/poller/account/insights.ts';
+import { createInsightsStore, insightsOf } from '../../../../shared/insights/day-insights.ts';
 import { anOperation } from '../../../builders.ts';
 import { anAccount, PROJECT_ID } from '../../account-under-test.ts';
 

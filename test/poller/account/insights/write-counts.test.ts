@@ -4,7 +4,7 @@ import {
   createPendingCounts,
   PENDING_CHANGES_MAX,
   writeCountsRepeatedly,
-} from '../../../../functions/poller/account/hour-counts.ts';
+} from '../../../../functions/poller/account/insights.ts';
 import { createHourCountsStore, type HourCountsStore } from '../../../../shared/insights/hour-counts.ts';
 import { hourCountsKey } from '../../../../shared/store/keys.ts';
 import { aClock, NOON_MS } from '../../../builders.ts';

@@ -4,7 +4,7 @@ import {
   PENDING_SAMPLES_MAX,
   WAITING_SAMPLES_MAX,
   writeInsightsRepeatedly,
-} from '../../../../functions/poller/account/duration-samples.ts';
+} from '../../../../functions/poller/account/insights.ts';
 import {
   ACTIONS_MAX,
   createInsightsStore,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SampleGroup } from '../../../../functions/poller/account/duration-samples.ts';
-import { writeSamples } from '../../../../functions/poller/account/duration-samples.ts';
+import { type SampleGroup, writeSamples } from '../../../../functions/poller/account/insights.ts';
 import { createInsightsStore, type InsightsStore } from '../../../../shared/insights/day-insights.ts';
 import { insightsKey } from '../../../../shared/store/keys.ts';
 import { A_DAY, samplesOf } from '../../../insights/a-sample.ts';

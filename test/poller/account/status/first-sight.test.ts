@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   publishFirstSightRepeatedly,
   type ReadSoFar,
-} from '../../../../functions/poller/account/status/first-sight.ts';
+} from '../../../../functions/poller/account/status/publish-health.ts';
 import {
   type AccountRecord,
   decideHealth,

@@ -12,7 +12,7 @@ import {
   WORK_READ_MAX,
 } from '../../../../functions/poller/account/status/publish-status.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
-import { afterRefusal, FULL_SHARE } from '../../../../shared/rates/rate-share.ts';
+import { afterRefusal, FULL_SHARE } from '../../../../shared/rates/account-rate.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../../../shared/store/account-status-store.ts';
 import { aRecord, commandRecord, NOON_MS } from '../../../builders.ts';

@@ -3,7 +3,7 @@
  * its metric.
  */
 
-import type { FigureName } from '../../../../shared/runtime/metric-names.ts';
+import type { FigureName } from '../../../../shared/runtime/telemetry.ts';
 import type { Violation } from '../../check-history.ts';
 import type { WideFault } from '../faults.ts';
 import type { Evidence } from './evidence.ts';

@@ -1,7 +1,6 @@
 /** Collects all logs and metrics of the code. */
 
-import type { FigureName } from '../../../../shared/runtime/metric-names.ts';
-import type { LogFields, LogLevel, Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { FigureName, LogFields, LogLevel, Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { WideWorld } from '../world.ts';
 
 interface LogLine {

@@ -8,11 +8,10 @@ import { createSecretKeySource } from '../../../../shared/runtime/secret-key-sou
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../../../shared/store/ledger-store.ts';
-import { createNudge, nudgingTable } from '../../../../shared/store/nudges.ts';
 import type { Table } from '../../../../shared/store/table.ts';
+import { createNudge, nudgingTable } from '../../../../shared/store/wishes.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
-import { operationSchema } from '../../../../shared/upstream/calls/rows.ts';
-import { parseRows } from '../../../../shared/upstream/calls/schemas.ts';
+import { operationSchema, parseRows } from '../../../../shared/upstream/calls/schemas.ts';
 import { forward } from '../../../../shared/upstream/forward.ts';
 import type { RequestBudget } from '../../../../shared/upstream/request-budget.ts';
 import { createUpstreamClient, depsOf } from '../../../../shared/upstream/upstream-client.ts';
