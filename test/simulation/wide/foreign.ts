@@ -7,7 +7,7 @@ import { seededRandom } from '../../../shared/runtime/random.ts';
 import { FOREIGN_FROM } from '../foreign-from.ts';
 import { ALONE } from '../upstream-model.ts';
 import { type ForeignFault, foreignFaultKinds, WIDE_FAULT_RATES, type WideFault } from './faults.ts';
-import { dice, MINUTE_MS, type WidePlan } from './plan.ts';
+import { DAY_MS, dice, MINUTE_MS, type WidePlan } from './plan.ts';
 import type { Timeline } from './timeline.ts';
 import type { Span, WideOperation } from './upstream/truth.ts';
 
@@ -126,6 +126,7 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
       return {
         ...plan,
         operationPageMax: Math.max(plan.operationPageMax, plan.walkLimits.widePageRows),
+        sweepIntervalMs: Math.min(plan.sweepIntervalMs, DAY_MS),
         faults: without('operation_list_long'),
       };
     case 'operation_row_future':
