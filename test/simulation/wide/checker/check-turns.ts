@@ -14,7 +14,7 @@ export function checkTurns(evidence: Evidence): readonly Violation[] {
   const { stage, answers } = evidence;
   const { world, upstream, restores } = stage;
   // A poll that a fault of the table ends before its first request leaves no trace in the upstream's log.
-  const isDoubtful = ['table_throttled', 'table_reply_lost'] as const;
+  const isDoubtful = ['table_throttled', 'table_reply_lost', 'table_keys_unprocessed'] as const;
   if (restores.length + stage.unreadable.size > 0 || isDoubtful.some((kind) => world.fired.has(kind)))
     return [];
   const byProcess = Map.groupBy(answers, ({ by }) => by);
