@@ -121,7 +121,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'failed-sweep-is-done',
     mistake: 'a sweep that has failed counts as done',
-    noticedBy: 2287,
+    noticedBy: 177,
     rule: 'final',
     file: 'functions/poller/project/walk.ts',
     find: 'if (sweep.hasArrived) return { sweptAtMs',
@@ -241,7 +241,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'pause-of-a-day',
     mistake: 'a Retry-After of a day is honoured for a day',
-    noticedBy: 91,
+    noticedBy: 46,
     rule: 'final',
     file: 'shared/rates/retry-decision.ts',
     find: 'export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;',
@@ -268,7 +268,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'a project that a command has named is read before anything says what is history there',
-    noticedBy: 256,
+    noticedBy: 98,
     rule: 'rejected',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
@@ -277,7 +277,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'an item that cannot be read stops everything that reads it together with others',
-    noticedBy: 507,
+    noticedBy: 8,
     rule: 'feed-failed',
     file: 'shared/store/records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',
@@ -296,7 +296,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'late-poller-sends',
     mistake: 'a poller that wakes up late sends without a lease',
-    noticedBy: 1184,
+    noticedBy: 1838,
     rule: 'rate',
     file: 'functions/poller/account/lease.ts',
     find: 'return elapsedMs < held.durationMs;',
