@@ -4,13 +4,9 @@
  */
 
 import { execFile, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
@@ -91,33 +87,6 @@ describe.runIf(isInstalled)('the script, run by the AWS CLI against the local AW
     queues.destroy();
 
     expect(Messages.map(({ Body = '' }) => idOf(JSON.parse(Body)))).toEqual(['a-failure']);
-  });
-
-  test('subscribes an HTTP address, which gets them with the key in its header', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const received: { readonly id: string; readonly key: unknown }[] = [];
-    const first = Promise.withResolvers<void>();
-    server.on('request', (request, response) => {
-      const receive = (event: unknown) => {
-        received.push({ id: idOf(event), key: request.headers['x-api-key'] });
-        response.end();
-        first.resolve();
-      };
-      json(request).then(receive, first.reject);
-    });
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const local = await openAws();
-    local.aws.bus.createBus('the-bus');
-    const URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    await subscribe(local, 'https', { URL, KEY_HEADER: 'x-api-key', KEY: 'canary-key' });
-    await publish(local);
-    await first.promise;
-
-    expect(received).toEqual([{ id: 'a-failure', key: 'canary-key' }]);
   });
 });
 

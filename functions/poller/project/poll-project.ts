@@ -74,7 +74,7 @@ export async function pollProject(
   const { walk, failure } = read;
   const activity = read.firstPage && activityIn(poll, read, read.firstPage, clock.now());
   if (walk.pagesRead > 0 && (failure === undefined || failure === 'cancelled')) request.onRead?.();
-  await publishRecorded(deps, poll);
+  await publishMeanwhile(deps, poll);
   const sweep = await sweepList(deps, poll, request, read);
   const hasAnswered = await answerWish(deps, poll, failure === undefined && walk.pagesRead > 0);
   await watchOpen(deps, poll, failure === undefined);
@@ -145,7 +145,7 @@ async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, sta
     const known = walk.isSweep || walk.next.cursor !== undefined ? undefined : poll.quiet?.page;
     const [page] = await Promise.all([
       fetchPage(deps, request, walk.next, known?.digest),
-      publishRecorded(deps, poll),
+      publishMeanwhile(deps, poll),
     ]);
     if (isUpstreamError(page)) {
       const isStored = storedCursor !== undefined && walk.next.cursor === storedCursor;
@@ -293,6 +293,11 @@ async function countHistory(
 
 function storedArrivals({ arrivalCount, observedMs }: ArrivalHistory): StoredArrivals {
   return { count: Number(arrivalCount.toFixed(2)), observed_ms: Math.round(observedMs) };
+}
+
+/** Publishes what this poll has recorded before it goes on. After the stop signal, its end publishes alone, and once. */
+async function publishMeanwhile(deps: PollDeps, poll: Poll): Promise<void> {
+  if (poll.signal?.aborted !== true) await publishRecorded(deps, poll);
 }
 
 /** Publishes what this poll has recorded, and these commands, which it has settled. The report counts the whole poll. */

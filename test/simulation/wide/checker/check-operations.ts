@@ -195,9 +195,12 @@ function owed(
   return { expects: 'final_state_if_told', isHistory: false };
 }
 
-/** The second one of two rows of one microsecond may stand behind the end of a page, and no sweep looks so far down. */
+/**
+ * The second one of two rows of one microsecond may stand behind the end of a page, and no sweep looks so far down, or none
+ * does after weeks.
+ */
 function isHiddenForGood({ stage }: Evidence, op: WideOperation, { fromMs }: Sight): boolean {
-  const isSwept = op.createdUs / 1_000 >= fromMs - SWEEP_DEPTH_MS;
+  const isSwept = stage.world.plan.gapMs === 0 && op.createdUs / 1_000 >= fromMs - SWEEP_DEPTH_MS;
   const isTied = (other: WideOperation) =>
     other.id !== op.id && other.project_id === op.project_id && other.createdUs === op.createdUs;
   return !isSwept && stage.upstream.truth.operations().some(isTied);
