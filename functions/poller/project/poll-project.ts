@@ -135,7 +135,7 @@ async function readList(deps: PollDeps, poll: Poll, request: PollRequest): Promi
 
 /**
  * Reads page after page, and records each before the walk goes on, until the walk ends or something fails. What a page has shown is
- * published while the request for the next one waits for its permit.
+ * published before the next one is asked for, because that request may have to wait for its permit.
  */
 async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, start: Walk): Promise<Read> {
   let storedCursor = start.resume?.cursor ?? start.next?.cursor;
@@ -143,10 +143,8 @@ async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, sta
   let firstPage: FetchedPage | undefined;
   while (walk.next !== undefined) {
     const known = walk.isSweep || walk.next.cursor !== undefined ? undefined : poll.quiet?.page;
-    const [page] = await Promise.all([
-      fetchPage(deps, request, walk.next, known?.digest),
-      publishMeanwhile(deps, poll),
-    ]);
+    await publishMeanwhile(deps, poll);
+    const page = await fetchPage(deps, request, walk.next, known?.digest);
     if (isUpstreamError(page)) {
       const isStored = storedCursor !== undefined && walk.next.cursor === storedCursor;
       if (page.kind !== 'rejected' || !isStored) return { walk, firstPage, failure: page.kind };

@@ -79,7 +79,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'relay-and-invocation-never-stop',
     mistake: 'neither the invocation nor its loops and its relay look at the deadline',
-    noticedBy: 321,
+    noticedBy: 197,
     rule: 'killed-at-time-out',
     file: 'functions/poller/account/wind-up.ts',
     find: 'const first = await Promise.race([task, timeout]);',
@@ -268,7 +268,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'a project that a command has named is read before anything says what is history there',
-    noticedBy: 98,
+    noticedBy: 126,
     rule: 'rejected',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
