@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
-    noticedBy: 900_001_169,
+    noticedBy: 900_001_672,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = fresh;',
