@@ -266,7 +266,10 @@ function wayOn(replay: Replay, position: IndexPosition | undefined, ended_at: st
   return isOnlyPass || replay.is_second_pass ? { ended_at } : { is_second_pass: true };
 }
 
-/** Sends the events in their order, and ends at the first that the bus does not take, or at the stop signal. Resolves to the outcomes so far. */
+/**
+ * Sends the events in their order. It stops at the first event that the bus does not take, or when the stop signal comes, and
+ * resolves to the outcomes of the events that were sent.
+ */
 async function publishSlowly(
   { bus, clock, telemetry, signal }: ReplayDeps,
   events: readonly Replayed[],

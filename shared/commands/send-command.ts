@@ -51,8 +51,8 @@ export function holdsLock({
 }
 
 /**
- * `knownIds` are operations that an index may not show yet, because they were recorded a moment ago. Rejects when the
- * table does.
+ * `knownIds` names operations that were recorded a moment ago, which the index may not show yet. Rejects when the table
+ * refuses.
  */
 export async function findLockHolders(
   { work, recording }: LockReaders,

@@ -33,7 +33,7 @@ const DAY_SECONDS = 86_400;
  */
 const RETENTION_SECONDS = RETENTION_MS / 1_000;
 
-/** Commands, replays, repairs and wishes are kept for this long after their last write: nobody asks for them later. */
+/** Commands, replays, repairs and wishes are kept for this long after their last write. Nobody asks for an older one. */
 const REQUESTS_KEPT_SECONDS = 45 * DAY_SECONDS;
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Defines the few calls that the bridge makes to its table, as data, with the table's indexes, and a write whose writer
- * does not take the own write for somebody else's. One adapter compiles the calls for DynamoDB, another is in memory.
+ * Defines the few calls that the bridge makes to its table, as data, and the table's indexes. One adapter compiles the calls
+ * for DynamoDB, and another one keeps the items in memory. `updateOnce` is a write that recognises itself when the SDK has
+ * repeated it.
  */
 
 import { AppError } from '../runtime/errors.ts';

@@ -1,7 +1,4 @@
-/**
- * Defines the bridge's own reads of the upstream as a port. `http-client.ts` speaks HTTP, and the simulation has its
- * own client.
- */
+/** Defines the bridge's own reads of the upstream as a port, and the client that makes them over HTTP. The simulation has a client of its own. */
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -84,7 +81,10 @@ export interface UpstreamClient {
     query: { projectId: string },
     options?: CallOptions,
   ) => Promise<readonly RunningCompute[]>;
-  /** Is sent once: whoever watches an operation asks again, and others wait behind an operation that never answers. */
+  /**
+   * The request is not repeated when it fails. The next poll asks again, and until then an operation that never answers must
+   * not hold up its project.
+   */
   getOperation: (
     query: { projectId: string; operationId: string },
     options?: CallOptions,

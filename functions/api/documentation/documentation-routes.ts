@@ -87,8 +87,8 @@ function keptDocumentation(routes: () => readonly Route[], clock: { readonly now
 }
 
 /**
- * What one instance sends of the documentation in a minute, whoever asks: 180 compressed documents, or four plain ones. A
- * stranger gets no more out of the AWS account, and a person reads it once.
+ * One instance sends at most this much documentation in a minute, to all who ask together. It is enough for 180 compressed
+ * documents or four plain ones. The bound keeps strangers from running up the bill of the AWS account.
  */
 export const DOCUMENTATION_BYTES_PER_MINUTE = 6_000_000;
 

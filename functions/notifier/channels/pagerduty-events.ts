@@ -13,7 +13,7 @@ import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../decidi
 import { headlineOfMany, headlineWithError } from '../deciding/headline.ts';
 import { gravityOf, saysHowItStands } from '../deciding/incident-record.ts';
 import type { Message } from '../deciding/message-plan.ts';
-import type { Notice, NoticeKind, Severity } from '../deciding/notice.ts';
+import { type Notice, type NoticeKind, type Severity, TROUBLE_ENDS } from '../deciding/notice.ts';
 import { rankOf, worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import { type AlertLinks, factsOf, meaningOf, operationUrl, zonedTime } from '../deciding/wording.ts';
@@ -118,18 +118,9 @@ const TROUBLES: ReadonlySet<NoticeKind> = new Set([
   'usage',
 ]);
 
-/** These notices end a trouble. A trouble that ends before it was due wakes nobody. */
-const ENDS: ReadonlySet<NoticeKind> = new Set([
-  'recovered',
-  'cancelled',
-  'stall_ended',
-  'moved',
-  'account_recovered',
-]);
-
-/** Returns whether PagerDuty has use for such a notice at all. */
+/** Returns whether PagerDuty has use for such a notice at all. A trouble that ends before it was due wakes nobody. */
 export function isForPagerDuty({ kind }: { readonly kind: NoticeKind }): boolean {
-  return TROUBLES.has(kind) || ENDS.has(kind);
+  return TROUBLES.has(kind) || TROUBLE_ENDS.has(kind);
 }
 
 /** This number of troubles of an account have pages of their own within `TOGETHER_MS`. Further ones share a page. */

@@ -16,7 +16,7 @@ import {
 } from '../../../shared/alerts/incidents.ts';
 import { isActive, isInScope, type Mute } from '../../../shared/alerts/mutes.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
-import type { Notice, NoticeKind } from './notice.ts';
+import { type Notice, TROUBLE_ENDS } from './notice.ts';
 import { isEscalated } from './policy.ts';
 
 /** A record keeps this many failures of the last hour. Further ones are not counted, so the number is a lower bound. */
@@ -203,15 +203,6 @@ function kept(entries: readonly (readonly [string, Standing])[]): readonly (read
     .slice(0, OPERATIONS_MAX);
 }
 
-/** These end what was reported, so they are news to the person who takes care of it. */
-const ENDS: ReadonlySet<NoticeKind> = new Set([
-  'recovered',
-  'cancelled',
-  'stall_ended',
-  'moved',
-  'account_recovered',
-]);
-
 /**
  * Returns whether the person who acknowledged the incident knows already what the notice says. Something worse than what
  * was known then is reported, even while the record does not show it yet, and so is what happened after the incident
@@ -219,7 +210,9 @@ const ENDS: ReadonlySet<NoticeKind> = new Set([
  */
 export function isAcknowledged(notice: Notice, record: IncidentRecord): boolean {
   const { acknowledged, gravity } = record;
-  if (acknowledged === undefined || notice.kind === 'acknowledged' || ENDS.has(notice.kind)) return false;
+  // The end of what was reported is news to the person who takes care of it.
+  if (acknowledged === undefined || notice.kind === 'acknowledged' || TROUBLE_ENDS.has(notice.kind))
+    return false;
   if (incidentIdOf(incidentOf(notice)) !== record.incident_id) return false;
   if (!isOpen(record) && !wasBefore(notice, acknowledged.at)) return false;
   return GRAVITIES.indexOf(gravityOf(notice)) <= GRAVITIES.indexOf(gravity);

@@ -152,6 +152,15 @@ export type Notice = z.infer<typeof noticeSchema>;
 export type NoticeKind = Notice['kind'];
 export type Severity = Notice['severity'];
 
+/** These notices end what another notice has reported. */
+export const TROUBLE_ENDS: ReadonlySet<NoticeKind> = new Set([
+  'recovered',
+  'cancelled',
+  'stall_ended',
+  'moved',
+  'account_recovered',
+]);
+
 export interface PendingNotice {
   /** The notice's item has this sort key. */
   readonly sk: string;

@@ -28,7 +28,7 @@ export interface BridgeBusProps {
   readonly busName: string;
   readonly archiveDays: number;
   readonly dataKey: kms.IKey | undefined;
-  /** EventBridge writes a log of the bus, which is kept for so long. Without it there is none. */
+  /** The log of the bus is kept for this long. When it is undefined, EventBridge writes no log. */
   readonly logRetention: logs.RetentionDays | undefined;
   /** These roles publish. They are given by name, because the roles themselves need the bus. */
   readonly publisherRoleArns: readonly string[];
