@@ -244,8 +244,8 @@ export interface ParsedRequest<Body> extends OutgoingRequest {
   readonly schema: z.ZodType<Body>;
   /** Reads the text of a success as JSON. It is called once for each answer, and throws `SyntaxError` like `JSON.parse`. */
   readonly decode?: ((text: string) => unknown) | undefined;
-  /** A caller that will ask again by itself sets this. Then no attempt is repeated. */
-  readonly isSentOnce?: boolean | undefined;
+  /** Others wait behind the request, so after a time-out it is not repeated. */
+  readonly endsAtTimeout?: boolean | undefined;
 }
 
 export interface ParsedAnswer<Body> {
@@ -285,7 +285,7 @@ export async function sendAndParse<Body>(
       if (kind === 'cancelled') throw failed ?? error;
       if (kind === 'rate_limited') budget.pauseFor(retryAfterMs ?? 0);
       const decision = decideRetry({ attempt, kind, method, status, retryAfterMs, dice: random.next() });
-      if (decision.kind === 'give_up' || request.isSentOnce) throw error;
+      if (decision.kind === 'give_up' || (kind === 'timeout' && request.endsAtTimeout)) throw error;
       if (kind === 'unavailable') failed = error;
       delayMs = decision.delayMs;
     }

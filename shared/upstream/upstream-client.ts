@@ -82,8 +82,8 @@ export interface UpstreamClient {
     options?: CallOptions,
   ) => Promise<readonly RunningCompute[]>;
   /**
-   * The request is not repeated when it fails. The next poll asks again, and until then an operation that never answers must
-   * not hold up its project.
+   * After a time-out the request is not repeated. The next poll asks again, and until then an operation that never answers
+   * must not hold up its project.
    */
   getOperation: (
     query: { projectId: string; operationId: string },
@@ -161,7 +161,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     async getOperation({ projectId, operationId }, callOptions) {
       const operation = operationOf(projectId).refine(({ id }) => id === operationId);
       const call = { ...operationCalls.getOperation, answer: z.looseObject({ operation }) };
-      const request = { ids: { project_id: projectId, operation_id: operationId }, isSentOnce: true };
+      const request = { ids: { project_id: projectId, operation_id: operationId }, endsAtTimeout: true };
       const { body } = await readCall(deps, call, request, callOptions);
       return body.operation;
     },
@@ -177,12 +177,16 @@ export function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps
 async function readCall<C extends Call>(
   deps: CallDeps,
   call: C,
-  { decode, isSentOnce, ...parts }: RequestParts & Pick<ParsedRequest<unknown>, 'decode' | 'isSentOnce'>,
+  {
+    decode,
+    endsAtTimeout,
+    ...parts
+  }: RequestParts & Pick<ParsedRequest<unknown>, 'decode' | 'endsAtTimeout'>,
   { signal, permit }: CallOptions = {},
 ): Promise<ParsedAnswer<AnswerOf<C>>> {
   const outgoing = outgoingRequest(deps.base, call, parts);
   const schema = call.answer as never;
-  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema, decode, isSentOnce, signal, permit });
+  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema, decode, endsAtTimeout, signal, permit });
 }
 
 /**

@@ -56,6 +56,25 @@ describe('a failed operation that no page shows', () => {
     expect(asked).toBeLessThanOrEqual(usual * ATTEMPTS_MAX);
   });
 
+  test('is told of at once when its reading fails once and succeeds after that', async () => {
+    const bridge = await aWatchedFailure('fails with 503');
+    await bridge.rest(between(25, 50) * HOUR_MS);
+    const { dials } = bridge.service;
+    const finished = anOperationRow(1, bridge.nowMs() - DAY_MS, {
+      status: 'finished',
+      failures_count: 1,
+      updated_at: timeOf(bridge.nowMs()),
+    });
+    let askedCount = 0;
+    dials.answers = ({ path }) => {
+      if (!path.endsWith(finished.id)) return undefined;
+      askedCount += 1;
+      return askedCount === 1 ? { status: 503 } : { status: 200, body: { operation: finished } };
+    };
+    await bridge.run(MINUTE_MS);
+    expect(bridge.events('Operation State Changed').at(-1)?.detail.status).toBe('finished');
+  });
+
   test.each(NAMES)('is watched no more after thirty days when the service %s', async (trouble) => {
     const bridge = await aWatchedFailure(trouble);
     await askedAfter(bridge, between(30, 90) * DAY_MS, 2 * MINUTE_MS);
