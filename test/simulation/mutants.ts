@@ -114,7 +114,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-before-record',
-    noticedBy: 115,
+    noticedBy: 900_000_442,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/poll-project.ts',
     find: 'if (!(await recordPage(deps, poll, after, page))) return { walk, firstPage, failure: undefined };',
