@@ -116,21 +116,30 @@ export async function recordOperation(
   requestedMs: number,
 ): Promise<RecordOutcome> {
   let state = { recorded, reading, requestedMs };
+  let isWritten = false;
   for (let attempt = 1; ; attempt++) {
     const next = decideNextRecord(
       state.recorded,
       state.reading,
       deps.contextOf(state.recorded, state.reading, state.requestedMs),
     );
-    if (next === undefined) return unchanged(state.recorded);
+    if (next === undefined) return asStored(state.recorded, isWritten);
     if (state.recorded !== undefined && isJournalFull(state.recorded)) return deferred(state.recorded);
     const result = await tryRecord(deps, next, state.recorded?.revision);
     if (result === 'recorded') return { kind: 'recorded', record: next };
     if (attempt === ATTEMPTS_MAX) return { kind: 'unresolved' };
     const fresh = await readInOrder(deps, reading);
     if (fresh === 'unreadable' || fresh === 'unresolved') return { kind: fresh };
+    // A write whose reply was lost, or that the SDK has repeated, may be refused although the item shows it.
+    isWritten ||= isShownBy(next, fresh.recorded);
     state = fresh;
   }
+}
+
+/** An entry's id is a hash of everything that the entry says, so no other process has written the same one. */
+function isShownBy(next: OperationRecord, recorded: OperationRecord | undefined): boolean {
+  const [own, stored] = [next.entries.at(-1)?.id, recorded?.entries.at(-1)?.id];
+  return own !== undefined && own === stored;
 }
 
 /**
@@ -157,6 +166,7 @@ function deferred(record: OperationRecord): RecordOutcome {
   return isOpen(record) ? { kind: 'deferred', record } : { kind: 'unresolved' };
 }
 
-function unchanged(record: OperationRecord | undefined): RecordOutcome {
-  return record === undefined ? { kind: 'unresolved' } : { kind: 'unchanged', record };
+function asStored(record: OperationRecord | undefined, isWritten: boolean): RecordOutcome {
+  if (record === undefined) return { kind: 'unresolved' };
+  return { kind: isWritten ? 'recorded' : 'unchanged', record };
 }

@@ -247,7 +247,7 @@ describe('a write without an answer', () => {
 
       const outcome = await recordOperation({ ...world.deps, store }, undefined, anOperation(), NOON_MS);
 
-      expect('record' in outcome && outcome.record.sequence).toBe(1);
+      expect(outcome).toMatchObject({ kind: 'recorded', record: { sequence: 1 } });
       expect(await world.stored()).toMatchObject({ revision: 1, entries: [{ status: 'running' }] });
     },
   );

@@ -113,7 +113,8 @@ export function createAskedReadings() {
     /** Returns the project that is read with this permit, within the shares. */
     take(intervalMs: number, nowMs: number): Project | undefined {
       let taken: Project | undefined;
-      for (const kind of ['command', 'wish'] as const) {
+      // Wishes come first, because commands may have saved up so many permits that wishes would wait for minutes.
+      for (const kind of ['wish', 'command'] as const) {
         saved[kind] = Math.min(SHARES[kind] * SAVED_PERMITS_MAX, saved[kind] + SHARES[kind]);
         if (taken !== undefined || saved[kind] < 1) continue;
         taken = firstOf(kind, intervalMs, nowMs);

@@ -72,7 +72,6 @@ const DISTURBING: readonly WideFault[] = [
   'clock_wrong',
   'table_throttled',
   'table_reply_lost',
-  'table_sdk_repeats',
   'table_restored',
   'operation_updated_at_wrong',
   'operation_row_future',

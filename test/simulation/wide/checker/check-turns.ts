@@ -104,8 +104,6 @@ const POLLS_BEFORE_WISH_MAX = 26;
 /** An earlier wish for another project goes first, and takes one of those permits. */
 const POLLS_A_WISH = 10;
 
-const USUAL_COMMANDS_EVERY_MS = 5_000;
-
 /** The index shows a wish up to four seconds late, and the poller takes it with a few calls of the table. */
 const TAKEN_WITHIN_MS = 8_000;
 
@@ -117,17 +115,6 @@ function wishesAhead({ stage: { wishes, upstream } }: Evidence, { id }: TruthPro
     return wish.atMs <= atMs && project !== undefined && firstTriedMs(since, project) > atMs;
   });
   return new Set(waiting.map(({ projectId }) => projectId).filter((other) => other !== id)).size;
-}
-
-/**
- * The reading after a command goes before any wish, as long as commands have not used up their own share. Few commands are
- * within what one wish may wait.
- */
-function commandsAhead({ stage }: Evidence, { id }: TruthProject, fromMs: number, untilMs: number): number {
-  if (stage.world.plan.commandEveryMs[0] >= USUAL_COMMANDS_EVERY_MS) return 0;
-  const isAhead = ({ isCommand, isDelivered, projectId, atMs }: LoggedRequest) =>
-    isCommand && isDelivered && projectId !== id && atMs > fromMs && atMs < untilMs;
-  return stage.upstream.log.filter(isAhead).length;
 }
 
 function wishesNotServed(evidence: Evidence, project: TruthProject): readonly Violation[] {
@@ -158,10 +145,7 @@ function wishesNotServed(evidence: Evidence, project: TruthProject): readonly Vi
         (request) => request.by === only && request.isDelivered && request.status === 200,
       );
       const pollCount = pollsOfOthers(plan, own, project.id, fromMs, untilMs);
-      const pollsMax =
-        POLLS_BEFORE_WISH_MAX +
-        POLLS_A_WISH * wishesAhead(evidence, project, atMs) +
-        commandsAhead(evidence, project, fromMs - MINUTE_MS, untilMs);
+      const pollsMax = POLLS_BEFORE_WISH_MAX + POLLS_A_WISH * wishesAhead(evidence, project, atMs);
       if (pollCount <= pollsMax) return [];
       const detail = `${only} polled others ${pollCount} times before the reading asked for at ${new Date(atMs).toISOString()}`;
       return [{ rule: 'wish-not-served', operation_id: project.id, detail }];
