@@ -207,7 +207,7 @@ interface Walked {
 function* walk(polled: Poll): Steps {
   const { world, project } = polled;
   const { resume, bound } = project;
-  if (resume !== null) yield* recordHead(polled, stopOf(polled));
+  if (resume !== null) yield* recordHead(polled);
   const walked = yield* readPages(polled, {
     cursor: resume?.cursor ?? null,
     head: resume?.head ?? null,
@@ -227,11 +227,11 @@ function stopOf({ project: { bound, since }, without }: Poll): number {
 }
 
 /** News stays fast while the rest of a long list is read. */
-function* recordHead(polled: Poll, stop: number): Steps {
+function* recordHead(polled: Poll): Steps {
   const { world } = polled;
   const requestedAt = world.clock();
   const page = yield* tryPort(() => world.list(null));
-  if (!(page instanceof Refusal)) yield* recordPage(polled, page, { requestedAt, stop });
+  if (!(page instanceof Refusal)) yield* recordPage(polled, page, requestedAt);
 }
 
 interface From {
@@ -268,7 +268,7 @@ function* readPages(
     const page = yield* tryPort(() => world.list(cursor, limit?.()));
     if (page instanceof Refusal) return walked('cut');
     lastDate = page.date;
-    const isRecorded = yield* recordPage(polled, page, { requestedAt, stop });
+    const isRecorded = yield* recordPage(polled, page, requestedAt);
     if (!isRecorded && without !== 'a refused write holds the bound') return walked('cut');
     pageCount += 1;
     const earlier = earlierClock(without, requestedAt, page.date);
@@ -292,14 +292,9 @@ function headOf({ rows }: Page, earlier: number, without: Rule | undefined): num
 }
 
 /** Returns false when a row is not recorded for a reason that can pass. */
-function* recordPage(
-  polled: Poll,
-  { rows, date }: Page,
-  { requestedAt, stop }: { readonly requestedAt: number; readonly stop: number },
-): Generator<void, boolean> {
+function* recordPage(polled: Poll, { rows, date }: Page, requestedAt: number): Generator<void, boolean> {
   let isRecorded = true;
   for (const row of rows) {
-    if (row.createdAt < stop && !polled.before.has(row.id)) continue;
     if (!(yield* record(polled, { row, requestedAt, date }))) isRecorded = false;
   }
   return isRecorded;

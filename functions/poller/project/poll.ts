@@ -16,7 +16,7 @@ import {
   type OperationRecord,
 } from '../../../shared/records/operation-record.ts';
 import { type ProjectRecord, sinceAfterSecondEdition } from '../../../shared/records/project-record.ts';
-import { earlierNowMs, secondOf, type Timestamp } from '../../../shared/records/time.ts';
+import { earlierBy, earlierNowMs, secondOf, type Timestamp } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { BridgeStore, WorkIndexEntry } from '../../../shared/store/bridge-store.ts';
@@ -96,7 +96,7 @@ interface Stored {
  * what is history there, so the project waits and its history is not published as news.
  */
 export async function startPoll(
-  { store, clock }: PollDeps,
+  { store, clock, options }: PollDeps,
   { projectId, bootAt, signal }: PollRequest,
   memory: ProjectMemory,
 ): Promise<Poll> {
@@ -107,17 +107,19 @@ export async function startPoll(
     quiet === undefined
       ? await readStored(store, projectId, memory)
       : { ...quiet, commands: [], hasOtherWork: false };
-  if (bootAt === undefined && project?.bound === undefined)
+  const bound = project?.bound;
+  if (bootAt === undefined && bound === undefined)
     throw new UnreadableItemError({ key: accountKey(store.accountId), fields: ['boot_at'] });
-  const since = project?.since ?? bootAt;
-  const isOfSecondEdition = project?.isOfSecondEdition === true && project.bound !== undefined;
+  // Without any `since` nothing says whether an unknown row below the bound is history, so a later poll decides that.
+  const since = project?.since ?? bootAt ?? (bound && earlierBy(bound, options.walkLimits.overlapMs));
+  const isOfSecondEdition = project?.isOfSecondEdition === true && bound !== undefined;
   return {
     projectId,
     signal,
     memory,
     beganMs,
     project,
-    since: isOfSecondEdition ? sinceAfterSecondEdition(since, project.bound, secondOf(beganMs)) : since,
+    since: isOfSecondEdition ? sinceAfterSecondEdition(since, bound, secondOf(beganMs)) : since,
     stored: operations,
     quiet,
     hasOtherWork,

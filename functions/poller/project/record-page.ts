@@ -23,7 +23,7 @@ import { endedBefore, isOlderThanTable } from '../../../shared/records/project-r
 import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/records/time.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { type FetchedPage, type Poll, type PollDeps, readNewCommands, type StartedRow } from './poll.ts';
-import { isInReach, type Walk } from './walk.ts';
+import type { Walk } from './walk.ts';
 
 /** Says which part of a poll has read an operation. */
 type Observer = 'poll' | 'sweep';
@@ -35,9 +35,9 @@ type Observer = 'poll' | 'sweep';
 const RECORDS_AT_ONCE = 8;
 
 /**
- * Records the rows of a page in the reach of its walk, and those of open operations; `walk` has the page taken already.
- * Resolves to true when every such row is recorded, is history, or is passed over for good. Resolves to false when the
- * stop signal came first, or a row could not be recorded for a reason that can pass.
+ * Records the rows of a page, however old they are; `walk` has the page taken already. Resolves to true when every row
+ * is recorded, is history, or is passed over for good. Resolves to false when the stop signal came first, or a row could
+ * not be recorded for a reason that can pass.
  */
 export async function recordPage(
   deps: PollDeps,
@@ -50,9 +50,7 @@ export async function recordPage(
   const by: ReadBy = { observer: walk.isSweep ? 'sweep' : 'poll', requestedMs: page.requestedMs };
   // The records of these rows were read before the page was asked for, so the rows are newer.
   const known = rows.filter(({ id }) => poll.records.has(id));
-  const unknown = rows.filter(
-    (row) => !poll.records.has(row.id) && isInReach(walk, row.created_at) && !isSettledAsKnown(poll, row),
-  );
+  const unknown = rows.filter((row) => !poll.records.has(row.id) && !isSettledAsKnown(poll, row));
   const news = unknown.filter((row) => !isHistory(deps, poll, row, earlierNowMs(page)));
   learnFromHistory(poll, unknown, news, earlierNowMs(page));
   const recordKnown = (row: Operation) => recordSurely(deps, poll, poll.records.get(row.id), row, by);

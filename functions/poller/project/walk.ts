@@ -199,12 +199,6 @@ function withTrueBounds(walk: Walk, readBy: Timestamp | undefined): Walk {
   return isReachFalse ? { ...sound, reach: undefined } : sound;
 }
 
-/** Says whether the walk deals with a row. A row without a readable time is in reach. */
-export function isInReach({ reach }: Walk, createdAt: string): boolean {
-  const time = normaliseTimestamp(createdAt);
-  return reach === undefined || time === undefined || time >= reach;
-}
-
 /** A sweep reads seven days below the bound. */
 export const SWEEP_DEPTH_MS = 7 * DAY_MS;
 

@@ -119,15 +119,6 @@ export const mutants: readonly Repair[] = [
     replace: 'await',
   },
   {
-    name: 'failed-sweep-is-done',
-    mistake: 'a sweep that has failed counts as done',
-    noticedBy: 177,
-    rule: 'final',
-    file: 'functions/poller/project/walk.ts',
-    find: 'if (sweep.hasArrived) return { sweptAtMs',
-    replace: 'if (sweep.pagesRead >= 0) return { sweptAtMs',
-  },
-  {
     name: 'newcomers-have-no-deadline',
     mistake: 'a project that this process has not read yet waits for its turn by weight',
     noticedBy: 399,
@@ -277,7 +268,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'an item that cannot be read stops everything that reads it together with others',
-    noticedBy: 8,
+    noticedBy: 29,
     rule: 'feed-failed',
     file: 'shared/store/records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',
@@ -288,7 +279,7 @@ export const mutants: readonly Repair[] = [
     mistake:
       'a resumed walk earns the new head, though what became visible late around the old one is unread',
     noticedBy: 301,
-    rule: 'final',
+    rule: 'rejected',
     file: 'functions/poller/project/walk.ts',
     find: 'head: walk.head ?? newest,',
     replace: 'head: (walk.resume === undefined || !isFirst ? walk.head : undefined) ?? newest,',

@@ -211,11 +211,12 @@ export const LISTS: readonly Scenario[] = [
   {
     name: 'an operation that becomes visible two days late is found by a sweep, and says that it is late',
     async script({ begin, service, nowMs, runS, rest }) {
+      service.dials.pageRowsMax = 5;
       const createdMs = nowMs();
-      for (let number = 10; number < 70; number++) begin(number, { status: 'finished' }, number * 10);
-      await runS(720);
+      for (let number = 10; number < 70; number++) begin(number, { status: 'finished' }, number * 20);
+      await runS(1_440);
       await rest(2 * DAY_MS);
-      service.put(anOperationRow(2, createdMs + 105_000, { action: 'apply_config', status: 'finished' }));
+      service.put(anOperationRow(2, createdMs + 205_000, { action: 'apply_config', status: 'finished' }));
       await runS(120);
     },
     tells: ['2: finished (late, sweep)', ...finished(60, 10)],

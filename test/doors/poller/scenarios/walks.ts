@@ -334,29 +334,32 @@ const SWEEPS: readonly Scenario[] = [
   {
     name: 'a sweep whose cursor is refused begins anew and finds what is late',
     async script(stage) {
+      stage.service.dials.pageRowsMax = 5;
       const createdMs = stage.nowMs();
-      for (let number = 10; number < 100; number++) stage.begin(number, { status: 'finished' }, number * 5);
-      await stage.runS(520);
+      for (let number = 10; number < 100; number++) stage.begin(number, { status: 'finished' }, number * 20);
+      await stage.runS(2_020);
       await stage.rest(2 * DAY_MS);
       stage.service.put(
-        anOperationRow(2, createdMs + 55_000, { action: 'apply_config', status: 'finished' }),
+        anOperationRow(2, createdMs + 205_000, { action: 'apply_config', status: 'finished' }),
       );
       let refusedCount = 0;
       stage.service.dials.answers = ({ path, query }) =>
         onList(path) && query.has('cursor') && refusedCount++ < 2 ? { status: 400, body: {} } : undefined;
       await stage.runS(900);
+      expect(refusedCount).toBeGreaterThan(2);
     },
     tells: ['2: finished (late, sweep)', ...finished(90, 10)],
   },
   {
     name: 'an operation that becomes visible eight days late lies deeper than a sweep goes',
     async script(stage) {
+      stage.service.dials.pageRowsMax = 5;
       const createdMs = stage.nowMs();
       for (let number = 10; number < 130; number++) stage.begin(number, { status: 'finished' }, number * 5);
       await stage.runS(700);
       await stage.rest(8 * DAY_MS);
       past(stage, 120, 200);
-      await stage.runS(60);
+      await stage.runS(600);
       stage.service.put(
         anOperationRow(2, createdMs + 55_000, { action: 'apply_config', status: 'finished' }),
       );
