@@ -29,6 +29,7 @@ import {
   publishFirstSightRepeatedly,
   publishHealthAtEnd,
   readHealth,
+  surviveFailure,
   troubleOf,
 } from './status/publish-health.ts';
 import {
@@ -39,7 +40,6 @@ import {
   type StatusSources,
 } from './status/publish-status.ts';
 import { createBoundReports } from './status/report-bound.ts';
-import { surviveFailure } from './survive-failure.ts';
 import { watchUsageRepeatedly } from './usage.ts';
 import { endWhenQuiet, type WorkWatchDeps, watchForWork } from './watch-for-work.ts';
 import { release, reportAtEnd, STOP_RESERVE_MS, untilLoopsEnd } from './wind-up.ts';

@@ -17,9 +17,8 @@ import {
 } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type AccountMemory, isListingDue, type ListingSchedule, type Listings } from '../account-memory.ts';
-import { type HealthDeps, publishRecovery, shownByList } from '../status/publish-health.ts';
+import { type HealthDeps, publishRecovery, shownByList, surviveFailure } from '../status/publish-health.ts';
 import type { BoundReports } from '../status/report-bound.ts';
-import { surviveFailure } from '../survive-failure.ts';
 import {
   addAwaited,
   addProjects,
