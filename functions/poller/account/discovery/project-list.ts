@@ -165,7 +165,7 @@ async function addUnlisted(
   { projectIds, end }: ListingResult,
 ): Promise<boolean> {
   const { names, store, clock, fixedProjectIds } = deps;
-  if (names === undefined || fixedProjectIds !== undefined || end !== 'end') return true;
+  if (fixedProjectIds !== undefined || end !== 'end') return true;
   const unlisted = (await names.storedIds()).filter((id) => !projectIds.has(id));
   if (unlisted.length === 0) return true;
   const records = await store.readProjects(unlisted);

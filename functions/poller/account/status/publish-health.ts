@@ -182,10 +182,10 @@ function degradedReason({ clock, limits }: HealthDeps, health: AccountHealth): D
 
 /** Says what stands in the way of all readings of the account at present. It is undefined when nothing does. */
 export function troubleOf(
-  deps: HealthDeps & { readonly key: { readonly isReadable?: () => boolean } },
+  deps: HealthDeps & { readonly key: { isReadable(): boolean } },
   health: AccountHealth,
 ): AccountTrouble | undefined {
-  return deps.key.isReadable?.() === false ? 'key_unreadable' : degradedReason(deps, health);
+  return deps.key.isReadable() ? degradedReason(deps, health) : 'key_unreadable';
 }
 
 /** Returns for how many milliseconds no poll has succeeded, or 0 when the last one did. */
