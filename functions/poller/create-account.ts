@@ -251,7 +251,7 @@ export const accountLimits = {
   run: {
     pollsAtOnce: POLLS_AT_ONCE_MIN,
     discoveryIntervalMs: MINUTE_MS,
-    // Each look costs half a read unit: two dollars a year for commands whose end is seen within a second.
+    // After an outage of the bus the index has many pages, and each costs some hundred read units.
     workIntervalMs: 1_000,
     failingMsMax: 3 * MINUTE_MS,
   } satisfies Omit<AccountLimits, 'requestsPerMinute'>,

@@ -69,17 +69,6 @@ async function sleepOrRing(
 /** A reason of one's own would record its stack at the end of every wait. */
 const OVER = new Error('The wait is over');
 
-/** Returns what a loop waits with: `lookMs` passes between two looks without a bell, and `restMs` with one. */
-export function pauseOf(
-  bell: NudgeBell | undefined,
-  clock: Clock,
-  { lookMs, restMs }: { readonly lookMs: number; readonly restMs: number },
-): (signal: AbortSignal) => Promise<void> {
-  if (bell === undefined) return (signal) => clock.sleep(lookMs, signal).catch(() => {});
-  const pause = bell.listen();
-  return (signal) => pause(restMs, signal);
-}
-
 /**
  * Nudges are read again until they are this old, because the clocks of two processes differ, and because a write may
  * take a second until it can be read.

@@ -20,20 +20,20 @@ import type { BridgeStore } from '../../shared/store/bridge-store.ts';
 import { isRecordKey } from '../../shared/store/keys.ts';
 import { FEED_INDEX, type IndexPosition, type Key, type TableIndexes } from '../../shared/store/table.ts';
 import type { Repair, Replay } from '../../shared/store/wishes.ts';
-import { type NudgeBell, pauseOf } from './nudges.ts';
+import type { NudgeBell } from './nudges.ts';
 
-/** Two looks for wishes are this far apart. A look costs half a read unit, and with a bell it only finds what was left without a ring. */
+/** A wish that goes on, or that could not be served, is looked at again after this time. */
 const LOOK_MS = 5_000;
 
-/** With a bell, a look only finds what was left without a ring. */
+/** The bell rings for wishes, so a look only finds what was left without a ring. */
 const REST_MS = MINUTE_MS;
 
 export interface RepairDeps {
   readonly store: BridgeStore;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** It rings when a repair was asked for. Without one the loop looks all the time. */
-  readonly bell?: NudgeBell | undefined;
+  /** It rings when a repair was asked for. */
+  readonly bell: NudgeBell;
   readonly signal: AbortSignal;
 }
 
@@ -46,7 +46,7 @@ export interface Repairing {
 
 export async function repairRepeatedly(deps: RepairDeps, repairing: Repairing): Promise<void> {
   const { store, clock, signal } = deps;
-  const pause = pauseOf(deps.bell, clock, { lookMs: LOOK_MS, restMs: REST_MS });
+  const pause = deps.bell.listen();
   while (!signal.aborted) {
     let projectIds: readonly string[] = [];
     await repairing.survive(async () => {
@@ -56,7 +56,7 @@ export async function repairRepeatedly(deps: RepairDeps, repairing: Repairing): 
       if (!signal.aborted) await repairing.survive(() => repairStep(deps, repairing, id));
     // A repair that goes on is looked at again soon.
     if (projectIds.length > 0) await clock.sleep(LOOK_MS, signal).catch(() => {});
-    else await pause(signal);
+    else await pause(REST_MS, signal);
   }
 }
 
@@ -174,8 +174,8 @@ interface ReplayDeps {
   readonly bus: EventBus;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** It rings when a replay was asked for. Without one the loop looks all the time. */
-  readonly bell?: NudgeBell | undefined;
+  /** It rings when a replay was asked for. */
+  readonly bell: NudgeBell;
   readonly signal: AbortSignal;
 }
 
@@ -193,7 +193,7 @@ export async function replayRepeatedly(
   replaying: Replaying,
 ): Promise<void> {
   const { clock, bell, signal } = deps;
-  const pause = pauseOf(bell, clock, { lookMs: LOOK_MS, restMs: MINUTE_MS });
+  const pause = bell.listen();
   while (!signal.aborted) {
     let isGoingOn = false;
     await replaying.survive(async () => {
@@ -202,7 +202,7 @@ export async function replayRepeatedly(
       if (replay !== undefined && replaying.isBusy) isGoingOn = await replayStep(deps, port, replay);
     });
     if (replaying.isBusy && !isGoingOn) await clock.sleep(LOOK_MS, signal).catch(() => {});
-    else if (!isGoingOn) await pause(signal);
+    else if (!isGoingOn) await pause(REST_MS, signal);
   }
 }
 

@@ -19,6 +19,7 @@ import { readAccountStatus, writeAccountStatus } from '../../shared/store/accoun
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { portsBesidePolls } from '../poller/ports-beside-polls.ts';
 import { ACCOUNT_ID, type ApiUnderTest } from './api-under-test.ts';
 
 const RATE = {
@@ -69,6 +70,7 @@ function pollerDeps(
   const secret = createSecret(key);
   const apiKey = { current: async () => secret, refresh: async () => secret };
   return {
+    ...portsBesidePolls(table, store, clock),
     upstream: createUpstreamClient({ baseUrl, apiKey, clock, random, budget, fetch }),
     store,
     random,
@@ -96,7 +98,6 @@ function pollerDeps(
       newId: () => String(random.next()),
       budget,
     }),
-    key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
     limits: { ...accountLimits.run, requestsPerMinute, pollsAtOnce: 2 },
   };

@@ -4,6 +4,7 @@
  * keep nothing. It prints the resident memory of the process in MiB.
  */
 
+import { portsBesidePolls } from '../poller/ports-beside-polls.ts';
 import '../../functions/poller/create-handler.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/account-budget.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
@@ -36,8 +37,11 @@ const budget = createRequestBudget({ clock, requestsPerMinute: REQUESTS_PER_MINU
 const durationMs = (ROUNDS * PROJECT_COUNT * 60_000) / REQUESTS_PER_MINUTE;
 const stop = new AbortController();
 void scheduler.delay(undefined, durationMs).then(() => stop.abort());
+const table = forgetfulTable();
+const store = createBridgeStore(table, 'probe', clock);
 const polling = pollAccount(
   {
+    ...portsBesidePolls(table, store, clock),
     upstream: createUpstreamClient({
       baseUrl: 'http://upstream.invalid/api/v2',
       apiKey: { current: async () => key, refresh: async () => key },
@@ -46,7 +50,7 @@ const polling = pollAccount(
       budget,
       fetch: async (input: string | URL | Request) => answer(urlOf(input)),
     }),
-    store: createBridgeStore(forgetfulTable(), 'probe', clock),
+    store,
     random: systemRandom,
     bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' }) as const) },
     budget,
@@ -59,7 +63,6 @@ const polling = pollAccount(
     clock,
     telemetry: silentTelemetry,
     lease: { acquire: async () => true, holds: () => true, release: async () => {} },
-    key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
     limits: { ...accountLimits.run, requestsPerMinute: REQUESTS_PER_MINUTE },
   },

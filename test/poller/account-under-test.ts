@@ -160,7 +160,7 @@ export function anAccount({
     return {
       ...wired,
       ...limited,
-      key: { hasAnother: async () => script.hasAnotherKey() },
+      key: { hasAnother: async () => script.hasAnotherKey(), isReadable: () => true },
       insights: { pending: createPendingSamples(wired.clock), store: insights, writer: 'test' },
       usualDurationOf: rememberUsualDurations(insights, wired.clock),
       upstream: scriptedUpstream(script, {

@@ -1,11 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createNudgeBell, pauseOf } from '../../functions/poller/nudges.ts';
+import { createNudgeBell } from '../../functions/poller/nudges.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createScheduler } from '../simulation/scheduler.ts';
 
 const START_MS = Date.UTC(2026, 0, 15, 12);
-const TIMES = { lookMs: 1_000, restMs: 60_000 };
 
 let scheduler: ReturnType<typeof createScheduler>;
 let clock: Clock;
@@ -16,18 +15,18 @@ beforeEach(() => {
 });
 
 /** Runs a loop that looks and pauses, for two minutes, and resolves to the seconds of its looks. */
-async function looksOf(bell: ReturnType<typeof createNudgeBell> | undefined, ringsAtS: readonly number[]) {
+async function looksOf(bell: ReturnType<typeof createNudgeBell>, ringsAtS: readonly number[]) {
   const stop = new AbortController();
   const looksAtS: number[] = [];
-  const pause = pauseOf(bell, clock, TIMES);
+  const pause = bell.listen();
   const loop = async () => {
     while (!stop.signal.aborted) {
       looksAtS.push((scheduler.now() - START_MS) / 1_000);
-      await pause(stop.signal);
+      await pause(60_000, stop.signal);
     }
   };
   void loop();
-  for (const ringAtS of ringsAtS) void scheduler.delay(undefined, ringAtS * 1_000).then(() => bell?.ring());
+  for (const ringAtS of ringsAtS) void scheduler.delay(undefined, ringAtS * 1_000).then(() => bell.ring());
   await scheduler.runUntil(START_MS + 119_500);
   stop.abort();
   await scheduler.runUntil(START_MS + 120_000);
@@ -35,11 +34,7 @@ async function looksOf(bell: ReturnType<typeof createNudgeBell> | undefined, rin
 }
 
 describe('a loop that waits for work', () => {
-  test('looks once a second without a bell', async () => {
-    expect(await looksOf(undefined, [])).toHaveLength(120);
-  });
-
-  test('looks once a minute with a bell that is not rung', async () => {
+  test('looks once a minute while the bell is not rung', async () => {
     expect(await looksOf(createNudgeBell(clock), [])).toEqual([0, 60]);
   });
 

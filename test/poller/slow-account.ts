@@ -28,6 +28,7 @@ import { aContext, anOperation } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../simulation/scheduler.ts';
 import { createUpstreamModel, NOTHING_ODD } from '../simulation/upstream-model.ts';
+import { portsBesidePolls } from './ports-beside-polls.ts';
 
 const ACCOUNT_ID = 'main';
 const START_MS = Date.UTC(2026, 0, 15, 12);
@@ -184,6 +185,7 @@ export function aSlowAccount(options: SlowOptions) {
     const store = createBridgeStore(slow, ACCOUNT_ID, clock);
     const budget = createRequestBudget({ clock, requestsPerMinute, burst: 6, startsEmpty: true });
     return {
+      ...portsBesidePolls(slow, store, clock),
       upstream: { ...slowUpstream(process), listRunningComputes: async () => [] },
       random: seededRandom(1),
       store,
@@ -213,7 +215,6 @@ export function aSlowAccount(options: SlowOptions) {
         newId: () => `invocation-${scheduler.now()}`,
         budget,
       }),
-      key: { hasAnother: async () => false },
       options: pollOptionsFor(options.historyCount === undefined ? 'open' : 'all', {}),
       limits: {
         ...accountLimits.run,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { watchForWork } from '../../functions/poller/account/watch-for-work.ts';
+import { createNudgeBell } from '../../functions/poller/nudges.ts';
 import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { aRecord, aTelemetry, commandRecord, only } from '../builders.ts';
@@ -29,6 +30,7 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
     }),
     meet: async () => {},
     limits: { workIntervalMs: 1_000 },
+    bell: createNudgeBell(clock),
     telemetry: aTelemetry({ measure: (name, value) => void measured.push(`${name} ${value}`) }),
     signal: stop.signal,
   };
@@ -110,6 +112,7 @@ test('a wish is left to the next invocation when this one must stop before it ca
     store: { ...store, findWorkPage },
     planner: only({ markHot: () => {}, wish: () => {}, waitingCount: () => 0 }),
     limits: { workIntervalMs: 1_000 },
+    bell: createNudgeBell(clock),
     telemetry: aTelemetry({}),
     signal: stop.signal,
   });

@@ -11,6 +11,7 @@ import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { portsBesidePolls } from '../poller/ports-beside-polls.ts';
 import { ACCOUNT_ID, type Stage } from './close-stage.ts';
 import { createFaultyBus, createFaultyTable, createFaultyUpstream } from './ports.ts';
 import type { Process } from './scheduler.ts';
@@ -37,14 +38,16 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
   const { world, model, table, index, delivered } = stage;
   const { options } = world;
   const clock = world.scheduler.clockOf(owner);
-  const store = createBridgeStore(createFaultyTable(world, { table, index, owner }), ACCOUNT_ID, clock);
+  const faulty = createFaultyTable(world, { table, index, owner });
+  const store = createBridgeStore(faulty, ACCOUNT_ID, clock);
   return {
+    ...portsBesidePolls(faulty, store, clock),
     upstream: { ...createFaultyUpstream(world, model, owner), listRunningComputes: async () => [] },
     random: seededRandom(options.seed),
     store,
     // Safety must not depend on the lease, so the simulation runs without it.
     lease: { acquire: async () => true, holds: () => true, release: async () => {} },
-    key: { hasAnother: async () => true },
+    key: { hasAnother: async () => true, isReadable: () => true },
     bus: createFaultyBus(world, delivered, owner),
     budget: createRequestBudget({ clock, requestsPerMinute: 10_000, burst: 20 }),
     planner: createPollPlanner({
@@ -67,6 +70,12 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
       sweepIntervalMs: options.sweepIntervalMs,
       stallThresholdsMs: { default: [2 * options.pollIntervalMs, 20 * options.pollIntervalMs] },
     },
-    limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, requestsPerMinute: 10_000, failingMsMax: 20_000 },
+    limits: {
+      pollsAtOnce: 2,
+      discoveryIntervalMs: 20_000,
+      requestsPerMinute: 10_000,
+      failingMsMax: 20_000,
+      workIntervalMs: 1_000,
+    },
   };
 }

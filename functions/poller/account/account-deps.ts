@@ -27,23 +27,23 @@ export interface AccountDeps extends PollDeps {
   readonly budget: PollerBudget;
   /** The lease says whether this process may poll the account, and for how long it may send. */
   readonly lease: Lease;
-  readonly key: KeyWatchDeps['key'] & Partial<Pick<ReadableKey, 'isReadable'>>;
+  readonly key: KeyWatchDeps['key'] & Pick<ReadableKey, 'isReadable'>;
   readonly commands?: SharingDeps['commands'];
-  /** It rings when another process has left work for the account. Without one the loops look for work all the time. */
-  readonly bell?: NudgeBell | undefined;
+  /** It rings when another process has left work for the account. */
+  readonly bell: NudgeBell;
   readonly limits: AccountLimits;
-  /** The status of the account is kept here. It is not published when this is undefined. */
-  readonly status?: StatusPort | undefined;
-  /** What operations took is kept here. Nothing is kept of it when this is undefined. */
-  readonly insights?: InsightsPort | undefined;
-  /** Replays are read from here. Nothing is replayed when this is undefined. */
-  readonly replays?: ReplayPort | undefined;
-  /** What began and failed in each hour is counted here. Nothing is counted when this is undefined. */
-  readonly hourCounts?: HourCountsPort | undefined;
-  /** The names of projects are kept here. They are not kept when this is undefined. */
-  readonly names?: ProjectNamesPort | undefined;
-  /** What projects use is watched here. Nothing is told of it when this is undefined. */
-  readonly usage?: UsageWatch | undefined;
+  /** The status of the account is kept here. */
+  readonly status: StatusPort;
+  /** What operations took is kept here. */
+  readonly insights: InsightsPort;
+  /** Replays are read from here. */
+  readonly replays: ReplayPort;
+  /** What began and failed in each hour is counted here. */
+  readonly hourCounts: HourCountsPort;
+  /** The names of projects are kept here. */
+  readonly names: ProjectNamesPort;
+  /** What projects use is watched here. */
+  readonly usage: UsageWatch;
   /** Returns the accounts that this bridge watches. This one is the only one when it is undefined. */
   readonly watchedAccountIds?: (() => readonly string[]) | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */

@@ -29,17 +29,16 @@ import {
   publishFirstSightRepeatedly,
   publishHealthAtEnd,
   readHealth,
+  surviveFailure,
   troubleOf,
 } from './status/publish-health.ts';
 import {
   publishStatusIfDue,
   publishStatusRepeatedly,
   recallStatus,
-  type StatusDeps,
   type StatusSources,
 } from './status/publish-status.ts';
 import { createBoundReports } from './status/report-bound.ts';
-import { surviveFailure } from './survive-failure.ts';
 import { watchUsageRepeatedly } from './usage.ts';
 import { endWhenQuiet, type WorkWatchDeps, watchForWork } from './watch-for-work.ts';
 import { release, reportAtEnd, STOP_RESERVE_MS, untilLoopsEnd } from './wind-up.ts';
@@ -85,8 +84,8 @@ function depsOfInvocation(
 ): InvocationDeps {
   return {
     ...deps,
-    samples: deps.insights?.pending,
-    counts: deps.hourCounts?.pending,
+    samples: deps.insights.pending,
+    counts: deps.hourCounts.pending,
     ledger: createRelayLedger(triedRecords),
     bounds: createBoundReports(deps.telemetry),
     onPublished: measurePublished(deps),
@@ -109,12 +108,11 @@ async function pollWithLease(
   { counts, stop, overAtMs }: Running,
 ): Promise<void> {
   const { projects, listings, health } = memory;
-  const status = statusDepsOf(deps);
   // A lane reads them in one call.
   const [origin] = await Promise.all([
     readOrigin(deps, listings),
     readHealth(deps, health),
-    status && recallStatus(status, memory.status, memory.readings),
+    recallStatus(deps, memory.status, memory.readings),
   ]);
   const leftovers = leftoversAtStart();
   const sources = statusSources(memory, leftovers, () => troubleOf(deps, health));
@@ -123,24 +121,20 @@ async function pollWithLease(
   const replaying: Replaying = { isBusy: false, survive };
   await untilLoopsEnd(deps, [
     repairRepeatedly(deps, { survive, readAgain: readingAgain(deps.planner, projects) }),
-    ...(deps.replays === undefined ? [] : [replayRepeatedly(deps, deps.replays, replaying)]),
+    replayRepeatedly(deps, deps.replays, replaying),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
     endWhenQuiet(
       deps,
       stop,
-      () =>
-        isListingAwaited(listings) ||
-        leftovers.areDraining ||
-        replaying.isBusy ||
-        deps.usage?.isBusy() === true,
+      () => isListingAwaited(listings) || leftovers.areDraining || replaying.isBusy || deps.usage.isBusy(),
     ),
-    ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
+    publishStatusRepeatedly(deps, memory.status, sources),
   ]);
   await reportAtEnd(deps, {
     health: () => publishHealthAtEnd(deps, health, { pollCount: counts.pollCount, overAtMs }),
     status: async () => {
       const isEarly = deps.limits.lingerMs !== undefined;
-      if (status !== undefined && isEarly) await publishStatusIfDue(status, memory.status, sources);
+      if (isEarly) await publishStatusIfDue(deps, memory.status, sources);
     },
   });
 }
@@ -161,8 +155,7 @@ function startLoops(
   memory: AccountMemory,
   state: WorkerState,
 ): readonly Promise<void>[] {
-  const { insights, hourCounts, names, usage, limits } = deps;
-  const workers = Array.from({ length: limits.pollsAtOnce }, (_, place) =>
+  const workers = Array.from({ length: deps.limits.pollsAtOnce }, (_, place) =>
     pollUntilStopped(deps, memory, state, place),
   );
   return [
@@ -176,10 +169,10 @@ function startLoops(
     shareWithCommands(deps),
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
-    ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),
-    ...(hourCounts === undefined ? [] : [writeCountsRepeatedly({ ...deps, hourCounts })]),
-    ...(names === undefined ? [] : [keepNamesRepeatedly({ ...deps, names }, state.discovery)]),
-    ...(usage === undefined ? [] : [watchUsageRepeatedly(deps, usage, state.discovery)]),
+    writeInsightsRepeatedly(deps),
+    writeCountsRepeatedly(deps),
+    keepNamesRepeatedly(deps, state.discovery),
+    watchUsageRepeatedly(deps, state.discovery),
     ...workers,
   ];
 }
@@ -247,11 +240,6 @@ function isListingAwaited({ endedAtMs, isBeingRead }: Listings): boolean {
   return endedAtMs === undefined || isBeingRead;
 }
 
-/** Returns undefined when the status is not published. */
-function statusDepsOf({ status, ...deps }: InvocationDeps): StatusDeps | undefined {
-  return status && { ...deps, status };
-}
-
 function measureInvocation(
   { clock, telemetry, status }: InvocationDeps,
   { projects, readings, health }: AccountMemory,
@@ -263,7 +251,7 @@ function measureInvocation(
   const oldestMs = oldestReadingMs(readings, visibleIds);
   if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);
   telemetry.measure('ProjectsPolled', pollCount);
-  const throttledPercent = status?.tally.takeThrottledPercent();
+  const throttledPercent = status.tally.takeThrottledPercent();
   if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
 }

@@ -167,11 +167,10 @@ const LOOK_MS = 500;
 
 /** What could not be written is looked at again, because the figures wait until it was. */
 export async function watchUsageRepeatedly(
-  deps: UsageDeps & { readonly telemetry: Telemetry },
-  usage: UsageWatch,
+  deps: UsageDeps & { readonly usage: UsageWatch; readonly telemetry: Telemetry },
   { projects, listings }: Discovery,
 ): Promise<void> {
-  const { clock, signal, telemetry } = deps;
+  const { usage, clock, signal, telemetry } = deps;
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal).catch(() => {});
     if (signal.aborted) return;

@@ -8,7 +8,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { WorkIndexEntry, WorkIndexPage, WorkPageRequest } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
-import { type NudgeBell, pauseOf } from '../nudges.ts';
+import type { NudgeBell } from '../nudges.ts';
 import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
 
 /**
@@ -17,7 +17,7 @@ import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
  */
 const PAGE_KEYS = 1_000;
 
-/** With a bell, a look only finds what was left without a ring, because a process died in between. */
+/** The bell rings for work, so a look only finds what was left without a ring, because a process died in between. */
 const REST_MS = MINUTE_MS;
 
 /** Other processes leave their work for the poller here. */
@@ -33,14 +33,11 @@ export interface WorkWatchDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly limits: {
-    /**
-     * Two looks at what other processes have recorded are this far apart when there is no bell. It is undefined when
-     * no other process records anything.
-     */
-    readonly workIntervalMs?: number | undefined;
+    /** Two pages of the work index are read this far apart. */
+    readonly workIntervalMs: number;
   };
-  /** It rings when another process has recorded something. Without one the loop looks all the time. */
-  readonly bell?: NudgeBell | undefined;
+  /** It rings when another process has recorded something. */
+  readonly bell: NudgeBell;
   /** Lets recorded projects be polled that this process has not met yet, because the list does not show them. */
   readonly meet: (projectIds: readonly string[]) => Promise<void>;
   readonly signal: AbortSignal;
@@ -48,8 +45,7 @@ export interface WorkWatchDeps {
 
 export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
   const { store, planner, clock, telemetry, limits, bell, signal } = deps;
-  if (limits.workIntervalMs === undefined) return;
-  const pause = pauseOf(bell, clock, { lookMs: limits.workIntervalMs, restMs: REST_MS });
+  const pause = bell.listen();
   const commands = createCommandWatch();
   let start: IndexPosition | undefined;
   while (!signal.aborted) {
@@ -68,7 +64,7 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
     const waitingCount = planner.waitingCount();
     if (waitingCount > 0) telemetry.measure('ReadingsWaiting', waitingCount);
     // The rest of a pass over the index follows without a rest.
-    if (start === undefined) await pause(signal);
+    if (start === undefined) await pause(REST_MS, signal);
     else await clock.sleep(limits.workIntervalMs, signal).catch(() => {});
   }
 }

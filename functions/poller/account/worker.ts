@@ -35,8 +35,8 @@ import {
   publishRecovery,
   publishRejectedKey,
   shownByList,
+  surviveFailure,
 } from './status/publish-health.ts';
-import { surviveFailure } from './survive-failure.ts';
 
 /** A worker waits at most this long when nothing is due, because a discovery or another poll can change what is due. */
 const IDLE_WAIT_MS_MAX = 1_000;

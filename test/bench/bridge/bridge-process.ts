@@ -24,6 +24,7 @@ import { createLedgerStore } from '../../../shared/store/ledger-store.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { RequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { createUpstreamClient, type UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { portsBesidePolls } from '../../poller/ports-beside-polls.ts';
 
 export const ACCOUNT_ID = 'bench';
 
@@ -73,6 +74,7 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
   const monotonicMs = () => clock.now();
   return {
+    ...portsBesidePolls(table, store, clock),
     upstream: createBenchClient(ports.fetch, clock, random, budget),
     store,
     random,
@@ -94,7 +96,6 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
     clock,
     telemetry,
     lease: createLease({ store, clock, monotonicMs, newId: () => String(random.next()), budget }),
-    key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
     limits: {
       ...accountLimits.run,

@@ -44,6 +44,7 @@ import { createRequestBudget } from '../../../shared/upstream/request-budget.ts'
 import { createUpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { NOON_MS } from '../../builders.ts';
 import { BOT, createSlack } from '../../doors/alerts/slack-stand-in.ts';
+import { portsBesidePolls } from '../../poller/ports-beside-polls.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../../simulation/scheduler.ts';
 import { anEvent } from '../channel-under-test.ts';
@@ -282,6 +283,7 @@ function pollerDeps({
     passMs: () => {},
   });
   return {
+    ...portsBesidePolls(memory.as('poller'), store, clock),
     upstream: createUpstreamClient({
       baseUrl: 'http://upstream.invalid/api/v2',
       apiKey: { current: async () => key, refresh: async () => key },
@@ -296,7 +298,6 @@ function pollerDeps({
     }),
     store,
     random,
-    status: undefined,
     ...(hasPager && {
       insights: {
         pending: createPendingSamples(clock),
@@ -319,7 +320,6 @@ function pollerDeps({
     clock,
     telemetry: silentTelemetry,
     lease: createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget }),
-    key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
     limits: { ...accountLimits.run, requestsPerMinute, pollsAtOnce: 2 },
   };

@@ -8,7 +8,6 @@ import { emptyAccountMemory, noCounts } from '../../../functions/poller/account/
 import type { AccountOrigin } from '../../../functions/poller/account/discovery/origin.ts';
 import { leftoversAtStart } from '../../../functions/poller/account/relay-leftovers.ts';
 import { forgetReadings } from '../../../functions/poller/account/status/project-readings.ts';
-import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
 import { createPollPlanner, type PollResult } from '../../../functions/poller/planner/poll-planner.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
@@ -16,8 +15,6 @@ import { firstAccountRecord } from '../../../shared/records/account-record.ts';
 import type { Operation } from '../../../shared/records/operation.ts';
 import type { Timestamp } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { accountKey, projectKey } from '../../../shared/store/keys.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
@@ -25,6 +22,7 @@ import type { CallOptions } from '../../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
+import { portsBesidePolls } from '../ports-beside-polls.ts';
 
 export const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 
@@ -94,6 +92,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     removed: [],
   };
   const accountDeps: AccountDeps = {
+    ...portsBesidePolls(table, store, clock),
     upstream: {
       async listProjects({ cursor, limit }, options) {
         listCalls.push({ cursor, limit, options });
@@ -155,7 +154,6 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     },
     budget: createRequestBudget({ clock, requestsPerMinute: 600, burst: 6 }),
     lease: { acquire: async () => true, holds: () => true, release: async () => {} },
-    key: { hasAnother: async () => false },
     options: {
       walkLimits: { firstPageRows: 100, widePageRows: 1_000, pagesMax: 20, overlapMs: 300_000 },
       backfill: 'open',
@@ -163,12 +161,12 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
       sweepIntervalMs: 1_000 * 24 * 3_600_000,
       stallThresholdsMs: {},
     },
-    limits: { pollsAtOnce: 2, discoveryIntervalMs: 60_000, requestsPerMinute: 600, failingMsMax: 180_000 },
-    status: {
-      read: () => readAccountStatus(table, 'main'),
-      write: (status) => writeAccountStatus(table, status),
-      tally: createTally(silentTelemetry).tally,
+    limits: {
+      pollsAtOnce: 2,
+      discoveryIntervalMs: 60_000,
       requestsPerMinute: 600,
+      failingMsMax: 180_000,
+      workIntervalMs: 1_000,
     },
     ...fields,
   };

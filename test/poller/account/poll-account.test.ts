@@ -129,20 +129,8 @@ describe('an invocation that may end early', () => {
   });
 });
 
-describe('an invocation works without what is optional', () => {
-  test('and without all of it says so nowhere', async () => {
-    const account = anAccount();
-    account.script.operations = [OPEN];
-    const none = { status: undefined, insights: undefined, names: undefined, replays: undefined } as const;
-    const invocation = begin(account, { ...none, hourCounts: undefined });
-    await account.pass(30_000);
-
-    expect(await invocation.end()).toMatchObject({ outcome: 'stopped', recordedCount: 1 });
-    expect(account.logs.filter(({ level }) => level === 'error')).toEqual([]);
-    expect(account.events()).not.toEqual([]);
-  });
-
-  test('and keeps the names of the projects, where they are kept', async () => {
+describe('an invocation', () => {
+  test('keeps the names of the projects', async () => {
     const account = anAccount();
     const taken: string[] = [];
     const written: unknown[] = [];
@@ -159,7 +147,7 @@ describe('an invocation works without what is optional', () => {
     expect(written.length).toBeGreaterThan(0);
   });
 
-  test('and counts what began in each hour, where that is counted', async () => {
+  test('counts what began in each hour', async () => {
     const account = anAccount();
     account.script.operations = [OPEN];
     const written: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UnreadableKeyError } from '../../../functions/poller/account/account-key.ts';
-import { surviveFailure } from '../../../functions/poller/account/survive-failure.ts';
+import { surviveFailure } from '../../../functions/poller/account/status/publish-health.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../builders.ts';
 import { anInvocation } from './invocation-under-test.ts';

@@ -44,18 +44,12 @@ type Recorded = Awaited<ReturnType<typeof aRecordedAccount>>;
 interface LoopOptions {
   readonly answer?: (count: number) => EntryOutcome;
   readonly shownAs?: Parameters<typeof createMemoryIndexes>[1];
-  readonly hasBell?: boolean;
   readonly wire?: (store: ReturnType<typeof createBridgeStore>) => void;
 }
 
-/** Runs the loop until it has slept `sleepCount` times. With a bell, which is not rung, it waits for as long as it says. */
+/** Runs the loop until it has slept `sleepCount` times. The bell is not rung. */
 async function runLoop(project: Recorded, sleepCount: number, options: LoopOptions = {}) {
-  const {
-    answer = () => ({ kind: 'accepted' }) as const,
-    shownAs,
-    hasBell = false,
-    wire = () => {},
-  } = options;
+  const { answer = () => ({ kind: 'accepted' }) as const, shownAs, wire = () => {} } = options;
   const sent: BusEvent[] = [];
   const stop = new AbortController();
   const sleeps: number[] = [];
@@ -85,7 +79,7 @@ async function runLoop(project: Recorded, sleepCount: number, options: LoopOptio
     accountId: 'main',
     readRecords: (keys: readonly Key[]) => store.readRecords(keys),
   };
-  const bell = hasBell ? { ring: () => {}, listen: () => sleep } : undefined;
+  const bell = { ring: () => {}, listen: () => sleep };
   const clock = { now: () => project.nowMs(), sleep };
   const deps = { bus, clock, telemetry: project.deps.telemetry, signal: stop.signal, bell };
   await replayRepeatedly(deps, { recorded, store }, replaying);
@@ -267,25 +261,19 @@ describe('the loop of replays', () => {
     expect(failures).toEqual([]);
   });
 
-  test('looks every five seconds while none is asked for, and is not busy', async () => {
+  test('looks once a minute while none is asked for, and is not busy', async () => {
     const project = await aRecordedAccount();
     const { sent, sleeps, busy } = await runLoop(project, 3);
 
-    expect([sent, sleeps, busy]).toEqual([[], [5_000, 5_000, 5_000], [false, false, false]]);
-  });
-
-  test('looks once a minute while none is asked for, when it can be nudged', async () => {
-    const { sleeps } = await runLoop(await aRecordedAccount(), 2, { hasBell: true });
-
-    expect(sleeps).toEqual([60_000, 60_000]);
+    expect([sent, sleeps, busy]).toEqual([[], [60_000, 60_000, 60_000], [false, false, false]]);
   });
 
   test('sends fifty events a second, and reads five hundred items a second where none is chosen', async () => {
     const project = await aRecordedAccount();
     await ask(project);
-    const all = await runLoop(project, 9, { hasBell: true });
+    const all = await runLoop(project, 9);
     await ask(project, { replay_id: 'of-nothing', statuses: ['unheard of'] });
-    const none = await runLoop(project, 5, { hasBell: true });
+    const none = await runLoop(project, 5);
 
     expect(all.sleeps.slice(0, 6)).toEqual([200, 200, 200, 200, 200, 200]);
     expect(all.sleeps.at(-1)).toBe(60_000);
@@ -307,6 +295,6 @@ describe('the loop of replays', () => {
       },
     }).catch((error: unknown) => ({ failures: [error], sleeps: [] }));
 
-    expect([failures.length, sleeps]).toEqual([2, [5_000, 5_000]]);
+    expect([failures.length, sleeps]).toEqual([2, [60_000, 60_000]]);
   });
 });

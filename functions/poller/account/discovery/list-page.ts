@@ -39,10 +39,10 @@ export interface ListPageDeps {
   readonly upstream: UpstreamClient;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Takes the names that a page shows. It is undefined when names are not kept. */
-  readonly names?: ProjectNamesPort | undefined;
-  /** Takes what a page shows of usage. It is undefined when usage is not watched. */
-  readonly usage?: UsageWatch | undefined;
+  /** Takes the names that a page shows. */
+  readonly names: ProjectNamesPort;
+  /** Takes what a page shows of usage. */
+  readonly usage: UsageWatch;
   /** It is aborted when the invocation stops. */
   readonly signal: AbortSignal;
 }
@@ -57,8 +57,8 @@ export async function fetchListPage(
   const requestedMs = clock.now();
   const page = await upstream.listProjects(query, { signal, permit });
   const { projects, unavailableProjectIds, malformedRowCount } = page;
-  names?.take(projects);
-  usage?.take(projects, clock.now());
+  names.take(projects);
+  usage.take(projects, clock.now());
   if (malformedRowCount > 0) telemetry.measure('MalformedRows', malformedRowCount);
   return {
     rows: projects,

@@ -17,9 +17,8 @@ import {
 } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type AccountMemory, isListingDue, type ListingSchedule, type Listings } from '../account-memory.ts';
-import { type HealthDeps, publishRecovery, shownByList } from '../status/publish-health.ts';
+import { type HealthDeps, publishRecovery, shownByList, surviveFailure } from '../status/publish-health.ts';
 import type { BoundReports } from '../status/report-bound.ts';
-import { surviveFailure } from '../survive-failure.ts';
 import {
   addAwaited,
   addProjects,
@@ -166,7 +165,7 @@ async function addUnlisted(
   { projectIds, end }: ListingResult,
 ): Promise<boolean> {
   const { names, store, clock, fixedProjectIds } = deps;
-  if (names === undefined || fixedProjectIds !== undefined || end !== 'end') return true;
+  if (fixedProjectIds !== undefined || end !== 'end') return true;
   const unlisted = (await names.storedIds()).filter((id) => !projectIds.has(id));
   if (unlisted.length === 0) return true;
   const records = await store.readProjects(unlisted);

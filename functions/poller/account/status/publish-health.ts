@@ -1,6 +1,6 @@
 /**
- * Publishes that events of the account will be late, and that they are on time again, once each; and once for each
- * account that all its projects were read for the first time, with what fails in them.
+ * Publishes the health of an account: that its events will be late, that they are on time again, and that all its projects were
+ * read for the first time, each once. A failure of one poll or of one call of the table is kept from ending the invocation.
  */
 
 import {
@@ -17,6 +17,8 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { IndexPosition } from '../../../../shared/store/table.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
+import { UnreadableKeyError } from '../account-key.ts';
 import { type LeftoverStore, type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { ProjectReadings } from './project-readings.ts';
 
@@ -180,10 +182,10 @@ function degradedReason({ clock, limits }: HealthDeps, health: AccountHealth): D
 
 /** Says what stands in the way of all readings of the account at present. It is undefined when nothing does. */
 export function troubleOf(
-  deps: HealthDeps & { readonly key: { readonly isReadable?: () => boolean } },
+  deps: HealthDeps & { readonly key: { isReadable(): boolean } },
   health: AccountHealth,
 ): AccountTrouble | undefined {
-  return deps.key.isReadable?.() === false ? 'key_unreadable' : degradedReason(deps, health);
+  return deps.key.isReadable() ? degradedReason(deps, health) : 'key_unreadable';
 }
 
 /** Returns for how many milliseconds no poll has succeeded, or 0 when the last one did. */
@@ -264,4 +266,38 @@ async function countFailing({ store }: FirstSightDeps): Promise<number> {
     start = next;
   } while (start !== undefined && count < COUNTED_MAX);
   return Math.min(count, COUNTED_MAX);
+}
+
+const ADVICE_ON_UPSTREAM = 'It is tried again in its turn. If it lasts, check the upstream and the network.';
+
+const ADVICE_ON_OTHERS =
+  'It is tried again in its turn. If it lasts, check what the reason names: the table, the bus or a role of the function; any other reason is a fault of the bridge.';
+
+/**
+ * Runs a task, and limits its failure, of one poll or of one call of the table, to that task: the invocation goes on, and
+ * the next turn comes.
+ */
+export async function surviveFailure(
+  deps: HealthDeps,
+  health: AccountHealth,
+  task: () => Promise<void>,
+): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    const kind = isUpstreamError(error) ? error.kind : undefined;
+    if (kind === 'unauthorized') return publishRejectedKey(deps, health);
+    if (kind === 'cancelled') return;
+    const isKeyUnreadable = error instanceof UnreadableKeyError;
+    if (kind !== undefined || isKeyUnreadable) markFailed(health, deps.clock.now());
+    // The key itself has reported that, once and not for each poll.
+    if (isKeyUnreadable) return;
+    const { name, message } = toError(error);
+    deps.telemetry.log('error', 'poll.failed', {
+      account_id: deps.store.accountId,
+      reason: name,
+      detail: message,
+      advice: kind === undefined ? ADVICE_ON_OTHERS : ADVICE_ON_UPSTREAM,
+    });
+  }
 }

@@ -8,6 +8,7 @@ import {
 import { noKnownProjects } from '../../../../functions/poller/account/discovery/known-projects.ts';
 import { fetchListPage } from '../../../../functions/poller/account/discovery/list-page.ts';
 import { createBoundReports } from '../../../../functions/poller/account/status/report-bound.ts';
+import type { UsageWatch } from '../../../../functions/poller/account/usage.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
@@ -273,8 +274,12 @@ describe('the names of projects', () => {
       listProjects: async () => ({ ...page, cursor: undefined, serverDateMs: undefined }),
     });
     const { signal } = controller;
+    const usage = only<UsageWatch>({ take: () => {} });
 
-    await fetchListPage({ upstream, clock, telemetry: silentTelemetry, signal, names: port }, undefined);
+    await fetchListPage(
+      { upstream, clock, telemetry: silentTelemetry, signal, names: port, usage },
+      undefined,
+    );
     const discovery = { projects: noKnownProjects(), listings: noListings() };
     await keepNamesRepeatedly({ names: port, clock, telemetry: silentTelemetry, bounds, signal }, discovery);
 
