@@ -3,13 +3,15 @@
  * item, the list index finds those that wait, and what became of each is noted. An item that cannot be read is logged and counted.
  */
 
-import { incidentIdOf, keyPart, waitingNotice } from '../../shared/alerts/alert-items.ts';
 import { readOpenIncidents } from '../../shared/alerts/common-cause.ts';
 import {
   createIncidentStore,
   type IncidentRecord,
   type IncidentStore,
+  incidentIdOf,
+  keyPart,
   readAcknowledged,
+  waitingNotice,
 } from '../../shared/alerts/incidents.ts';
 import { createConfiguredMutes, readMutesOfAllAccounts } from '../../shared/alerts/mutes.ts';
 import { isoTimeOf } from '../../shared/records/time.ts';

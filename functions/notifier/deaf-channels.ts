@@ -3,7 +3,7 @@
  * the other channels report it.
  */
 
-import { DEAF_MS, deafMsOf } from '../../shared/alerts/alert-items.ts';
+import { DEAF_MS, deafMsOf } from '../../shared/alerts/incidents.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Notice } from './deciding/notice.ts';

@@ -4,7 +4,7 @@
  * item are moved into items of their own.
  */
 
-import { subjectOfIncident } from '../../shared/alerts/alert-items.ts';
+import { subjectOfIncident } from '../../shared/alerts/incidents.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';

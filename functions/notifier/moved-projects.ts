@@ -1,7 +1,6 @@
 /** Ends what a project that has moved to another account had open under its old one, because its operations go on there. */
 
-import { incidentIdOf, keyPart } from '../../shared/alerts/alert-items.ts';
-import { isOngoing } from '../../shared/alerts/incidents.ts';
+import { incidentIdOf, isOngoing, keyPart } from '../../shared/alerts/incidents.ts';
 import { projectTransferred } from '../../shared/events/catalog.ts';
 import type { Notice } from './deciding/notice.ts';
 import type { ContextDeps } from './sending/plan-messages.ts';

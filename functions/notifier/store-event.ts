@@ -5,8 +5,7 @@
  */
 
 import * as z from 'zod';
-import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
-import type { IncidentStore } from '../../shared/alerts/incidents.ts';
+import { type IncidentStore, incidentIdOf, incidentOf } from '../../shared/alerts/incidents.ts';
 import type { Mute } from '../../shared/alerts/mutes.ts';
 import { projectTransferred } from '../../shared/events/catalog.ts';
 import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';

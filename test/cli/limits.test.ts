@@ -97,8 +97,8 @@ import {
   STATE_MACHINES_MAX,
 } from '../../infra/bridge-config.ts';
 import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store.ts';
-import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
 import { OPEN_INCIDENTS_MAX } from '../../shared/alerts/common-cause.ts';
+import { DEAF_MS } from '../../shared/alerts/incidents.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
 import { APPROVAL_RULES_MAX, LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';

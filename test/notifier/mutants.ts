@@ -137,7 +137,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'unconditional-incident',
     mistake: 'a notice that is there already is stored once more',
-    file: 'shared/alerts/alert-items.ts',
+    file: 'shared/alerts/incidents.ts',
     find: "condition: { kind: 'absent', name: 'notice' } as const,",
     replace: '',
     tests: NOTIFY_TESTS,

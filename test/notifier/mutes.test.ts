@@ -2,8 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { sweep } from '../../functions/notifier/notify.ts';
-import { incidentIdOf } from '../../shared/alerts/alert-items.ts';
-import { acknowledge, createIncidentStore, withdrawAcknowledgement } from '../../shared/alerts/incidents.ts';
+import {
+  acknowledge,
+  createIncidentStore,
+  incidentIdOf,
+  withdrawAcknowledgement,
+} from '../../shared/alerts/incidents.ts';
 import type { MuteScope } from '../../shared/alerts/mutes.ts';
 import { createConfiguredMutes, createMuteStore } from '../../shared/alerts/mutes.ts';
 import { operationStalled } from '../../shared/events/catalog.ts';

@@ -2,13 +2,14 @@
 
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
 import {
   acknowledge,
   acknowledgement,
   GRAVITIES,
   type IncidentRecord,
+  type IncidentStore,
+  incidentIdOf,
+  incidentOf,
   isOpen,
   withdrawAcknowledgement,
 } from '../../../shared/alerts/incidents.ts';

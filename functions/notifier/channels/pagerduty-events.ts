@@ -4,9 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import type { Page } from '../../../shared/alerts/channel-apps.ts';
-import { GRAVITIES, type Gravity } from '../../../shared/alerts/incidents.ts';
+import { GRAVITIES, type Gravity, incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../shared/records/time.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';

@@ -3,12 +3,12 @@
  * and Open. All text from outside stands in code spans, where it has no effect.
  */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import {
   BUTTON_INCIDENTS_MAX,
   type SlackAction,
   type SlackBot,
 } from '../../../shared/alerts/channel-apps.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';
 import type { Care } from '../deciding/incident-record.ts';

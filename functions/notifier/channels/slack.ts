@@ -4,9 +4,8 @@
  */
 
 import * as z from 'zod';
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { type SlackBot, slackBotOf } from '../../../shared/alerts/channel-apps.ts';
-import { isOngoing, type Operations } from '../../../shared/alerts/incidents.ts';
+import { incidentOf, isOngoing, type Operations } from '../../../shared/alerts/incidents.ts';
 import { secretArn } from '../../../shared/config/account-rules.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';

@@ -4,8 +4,7 @@
  */
 
 import * as z from 'zod';
-import { olderIncidentFields } from '../../../shared/alerts/alert-items.ts';
-import { isOngoing, operationsSchema } from '../../../shared/alerts/incidents.ts';
+import { isOngoing, olderIncidentFields, operationsSchema } from '../../../shared/alerts/incidents.ts';
 import { isByWrongClock } from './channel-pace.ts';
 import { careSchema, noteOperations, standingOf } from './incident-record.ts';
 import { type Notice, noticeSchema, type PendingNotice, projectOf } from './notice.ts';

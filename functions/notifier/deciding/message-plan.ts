@@ -3,7 +3,7 @@
  * The most severe go first.
  */
 
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { incidentOf } from '../../../shared/alerts/incidents.ts';
 import type { ChannelPace } from './channel-pace.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 import { rankOf } from './policy.ts';

@@ -1,8 +1,7 @@
 /** Defines a notice: one thing that people have to know, as it is stored, planned and shown. */
 
 import * as z from 'zod';
-import { incidentNameOf } from '../../../shared/alerts/alert-items.ts';
-import { GRAVITIES } from '../../../shared/alerts/incidents.ts';
+import { GRAVITIES, incidentNameOf } from '../../../shared/alerts/incidents.ts';
 
 const healedCounts = z.object({
   operation_count: z.number(),

@@ -3,8 +3,7 @@
  * Of several notices about one operation the latest says how the operation stands.
  */
 
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
-import type { Operations } from '../../../shared/alerts/incidents.ts';
+import { incidentOf, type Operations } from '../../../shared/alerts/incidents.ts';
 import type { LabelledSubject } from '../../../shared/alerts/project-labels.ts';
 import { isByWrongClock } from './channel-pace.ts';
 import { hasEnded, saysHowItStands } from './incident-record.ts';

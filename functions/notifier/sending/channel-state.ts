@@ -4,9 +4,8 @@
  */
 
 import * as z from 'zod';
-import type { NoticeOutcome } from '../../../shared/alerts/alert-items.ts';
 import { pagesSchema } from '../../../shared/alerts/channel-apps.ts';
-import type { IncidentRecord, IncidentStore } from '../../../shared/alerts/incidents.ts';
+import type { IncidentRecord, IncidentStore, NoticeOutcome } from '../../../shared/alerts/incidents.ts';
 import type { Attribute, Key } from '../../../shared/store/table.ts';
 import type { LastRing } from '../channels/channel.ts';
 import { hasJustRung } from '../deciding/channel-pace.ts';

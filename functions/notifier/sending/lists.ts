@@ -3,7 +3,7 @@
  * critical. A list is made anew from the notices that it shows, so that an edit says the same however often it is sent.
  */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { ShownList } from '../channels/channel.ts';
 import type { Thread } from '../deciding/incident.ts';

@@ -3,14 +3,18 @@
  * the history of the operation says, how often the action failed in the last hour, and who fails alike.
  */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import {
   alikeOf,
   type OpenIncidents,
   type Surroundings,
   TOGETHER_MS,
 } from '../../../shared/alerts/common-cause.ts';
-import type { IncidentRecord, IncidentStore } from '../../../shared/alerts/incidents.ts';
+import {
+  type IncidentRecord,
+  type IncidentStore,
+  incidentIdOf,
+  incidentOf,
+} from '../../../shared/alerts/incidents.ts';
 import { HOUR_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';

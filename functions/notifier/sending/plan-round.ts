@@ -1,7 +1,6 @@
 /** Takes out of what is due what a person has acknowledged. */
 
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
+import { type IncidentRecord, incidentOf } from '../../../shared/alerts/incidents.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isNeverGathered } from '../deciding/channel-pace.ts';
 import { type DueTerms, isDue } from '../deciding/incident.ts';

@@ -1,7 +1,6 @@
 /** Works on all channels at once, each on its own. */
 
-import { incidentOf, subjectOfIncident } from '../../../shared/alerts/alert-items.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
+import { type IncidentRecord, incidentOf, subjectOfIncident } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';

@@ -4,7 +4,7 @@
  * sent.
  */
 
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { incidentOf } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Before, Channel, Ring, SendResult } from '../channels/channel.ts';

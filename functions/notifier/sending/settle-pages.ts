@@ -1,8 +1,7 @@
 /** Ends the pages of a channel whose trouble has ended, and informs pagers that a person takes care of what is left, so that they do not wake another person for it. */
 
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { isPageOver, type Page, settlementOf } from '../../../shared/alerts/channel-apps.ts';
-import { type IncidentRecord, withoutAnnouncement } from '../../../shared/alerts/incidents.ts';
+import { type IncidentRecord, incidentOf, withoutAnnouncement } from '../../../shared/alerts/incidents.ts';
 import type { Channel } from '../channels/channel.ts';
 import { wasReported } from '../deciding/incident.ts';
 import type { Notice } from '../deciding/notice.ts';

@@ -1,7 +1,6 @@
 /** Brings messages that a channel keeps up to date when a person has acknowledged or muted their incident, or has withdrawn that. */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
+import { type IncidentRecord, incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { Thread } from '../deciding/incident.ts';

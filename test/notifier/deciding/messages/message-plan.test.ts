@@ -3,7 +3,7 @@ import { incidentCountOf, planMessages } from '../../../../functions/notifier/de
 import type { Notice } from '../../../../functions/notifier/deciding/notice.ts';
 import { parsePending } from '../../../../functions/notifier/deciding/notice.ts';
 import { rankOf } from '../../../../functions/notifier/deciding/policy.ts';
-import { incidentOf, keyPart, pendingOrderOf } from '../../../../shared/alerts/alert-items.ts';
+import { incidentOf, keyPart, pendingOrderOf } from '../../../../shared/alerts/incidents.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 import { aNotice } from '../../channel-under-test.ts';
 
