@@ -57,7 +57,7 @@ import {
   WRITES_AT_ONCE,
 } from './sending/channel-state.ts';
 import type { ContextDeps } from './sending/plan-messages.ts';
-import type { AcknowledgedIncidents } from './sending/plan-round.ts';
+import type { AcknowledgedIncidents } from './sending/turn.ts';
 import type { KeptMutes, NoticeInbox, StoredMutes } from './store-event.ts';
 
 export interface AlertStore {

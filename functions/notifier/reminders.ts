@@ -9,7 +9,7 @@ import type { Notice } from './deciding/notice.ts';
 import { type Mutes, mutedUntilMs } from './deciding/policy.ts';
 import type { IncidentItems } from './incidents.ts';
 import type { IncidentMemory, StoredIncident } from './sending/channel-state.ts';
-import type { AcknowledgedIncidents } from './sending/plan-round.ts';
+import type { AcknowledgedIncidents } from './sending/turn.ts';
 import type { NoticeInbox } from './store-event.ts';
 
 /** One sweep takes at most this many reminders, and the next sweep takes the rest. */

@@ -3,10 +3,9 @@
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
 import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
-import type { ChannelPace } from '../../functions/notifier/deciding/channel-pace.ts';
-import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
-import type { Notice } from '../../functions/notifier/deciding/notice.ts';
+import type { Message, Notice } from '../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import type { ChannelPace } from '../../functions/notifier/deciding/waking.ts';
 import { alertPolicySchema } from '../../functions/notifier/environment.ts';
 import { notify, sweep } from '../../functions/notifier/notify.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';

@@ -9,12 +9,18 @@ import {
   type SlackBot,
 } from '../../../shared/alerts/channel-apps.ts';
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
-import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
-import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';
 import type { Care } from '../deciding/incident-record.ts';
-import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
-import type { Notice, Severity } from '../deciding/notice.ts';
+import { incidentCountOf, type Message, type Notice, type Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
+import {
+  cleanText,
+  ERROR_CHARACTERS_MAX,
+  headlineOf,
+  headlineOfMany,
+  headlineWithError,
+  slackCode,
+  VALUE_CHARACTERS_MAX,
+} from '../deciding/text.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import {
   type AlertLinks,

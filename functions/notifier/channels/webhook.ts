@@ -10,11 +10,10 @@ import { CLOUD_EVENT_MEDIA_TYPE, type CloudEvent } from '../../../shared/events/
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
-import { cleanText, ERROR_CHARACTERS_MAX } from '../deciding/clean-text.ts';
-import { headlineOfMany } from '../deciding/headline.ts';
-import type { Message, MessageLimits } from '../deciding/message-plan.ts';
-import type { Notice, Severity } from '../deciding/notice.ts';
+import type { Message, Notice, Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
+import { cleanText, ERROR_CHARACTERS_MAX, headlineOfMany } from '../deciding/text.ts';
+import type { MessageLimits } from '../deciding/waking.ts';
 import { type AlertLinks, meaningOf, operationUrl, titleOf } from '../deciding/wording.ts';
 import { defineChannelKind, failure, type Sender, type SendResult, sendInTime } from './channel.ts';
 

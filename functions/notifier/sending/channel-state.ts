@@ -8,9 +8,9 @@ import { pagesSchema } from '../../../shared/alerts/channel-apps.ts';
 import type { IncidentRecord, IncidentStore, NoticeOutcome } from '../../../shared/alerts/incidents.ts';
 import type { Attribute, Key } from '../../../shared/store/table.ts';
 import type { LastRing } from '../channels/channel.ts';
-import { hasJustRung } from '../deciding/channel-pace.ts';
 import { type Incident, threadSchema } from '../deciding/incident.ts';
 import type { Notice, PendingNotice, WaitingNotice } from '../deciding/notice.ts';
+import { hasJustRung } from '../deciding/waking.ts';
 
 /** The failures of one action that healed, for the next digest. */
 const healedAction = z.object({

@@ -1,6 +1,7 @@
 /**
- * Makes messages of notices that were read, finds those that only change a list, and adds what people ask next: what
- * the history of the operation says, how often the action failed in the last hour, and who fails alike.
+ * Plans messages of notices that were read: one per incident while there are few, and a few for all incidents in a
+ * storm, the most severe first. Those that only change a list are edits of it. Each message gets what people ask next:
+ * what the history of the operation says, how often the action failed in the last hour, and who fails alike.
  */
 
 import {
@@ -21,10 +22,173 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { FAILURES_KEPT_MAX, hasEnded, saysHowItStands } from '../deciding/incident-record.ts';
-import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
-import type { Notice, WaitingNotice } from '../deciding/notice.ts';
-import { type Mutes, wasMuted } from '../deciding/policy.ts';
+import type { Message, Notice, NoticeKind, WaitingNotice } from '../deciding/notice.ts';
+import { type Mutes, rankOf, wasMuted } from '../deciding/policy.ts';
+import type { MessageLimits } from '../deciding/waking.ts';
 import type { StoredIncidents } from './channel-state.ts';
+
+/** Plans at most `slotCount` messages. Notices that are left over stay waiting and are planned again. */
+export function planMessages(
+  incidents: readonly (readonly Notice[])[],
+  slotCount: number,
+  limits: MessageLimits,
+): readonly Message[] {
+  if (slotCount <= 0) return [];
+  const sorted = incidents
+    .filter((notices) => notices.length > 0)
+    .map((notices) => notices.toSorted(bySeverity))
+    .toSorted(byFirst);
+  const single = sorted.flatMap((notices) => inMessages(notices, limits));
+  // The last free slot is kept for a message about everything that is left, instead of one more incident.
+  if (single.length <= Math.max(1, slotCount - 1)) return single.map((notices) => [notices]);
+  const lines = sorted.flatMap((notices) => bySeverityAlone(notices)).toSorted(byWorst);
+  return inMessages(lines.flat(), limits).slice(0, slotCount).map(byIncident);
+}
+
+function inMessages(
+  notices: readonly Notice[],
+  { noticesPerMessageMax, sizeMax = Number.POSITIVE_INFINITY, sizeOf = () => 0 }: MessageLimits,
+): readonly (readonly Notice[])[] {
+  const messages: Notice[][] = [];
+  let size = 0;
+  for (const notice of notices) {
+    const last = messages.at(-1);
+    const added = sizeOf(notice, last?.at(-1));
+    if (last === undefined || last.length === noticesPerMessageMax || size + added > sizeMax) {
+      messages.push([notice]);
+      size = sizeOf(notice, undefined);
+    } else {
+      last.push(notice);
+      size += added;
+    }
+  }
+  return messages;
+}
+
+/** Splits the notices of one incident by severity. */
+function bySeverityAlone(notices: readonly Notice[]): readonly (readonly Notice[])[] {
+  return [...Map.groupBy(notices, ({ severity }) => severity).values()];
+}
+
+function byIncident(notices: readonly Notice[]): Message {
+  const groups: Notice[][] = [];
+  for (const notice of notices) {
+    const last = groups.at(-1);
+    if (last?.[0] !== undefined && incidentOf(last[0]) === incidentOf(notice)) last.push(notice);
+    else groups.push([notice]);
+  }
+  return groups;
+}
+
+function bySeverity(a: Notice, b: Notice): number {
+  return rankOf(b.severity) - rankOf(a.severity) || byNeed(a, b) || byTime(a, b);
+}
+
+function byTime(a: Notice, b: Notice): number {
+  if (a.observed_at !== b.observed_at) return a.observed_at < b.observed_at ? -1 : 1;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+function byFirst([a]: readonly Notice[], [b]: readonly Notice[]): number {
+  return a === undefined || b === undefined ? 0 : bySeverity(a, b);
+}
+
+/**
+ * Compares severity, and among equals what waits for a person. The sort is stable, so the lines of one incident stay
+ * together.
+ */
+function byWorst([a]: readonly Notice[], [b]: readonly Notice[]): number {
+  if (a === undefined || b === undefined) return 0;
+  return rankOf(b.severity) - rankOf(a.severity) || byNeed(a, b);
+}
+
+/** None of these goes on by itself, while a failed operation may still be retried. */
+const WAITS_FOR_A_PERSON: ReadonlySet<NoticeKind> = new Set(['account_degraded', 'given_up', 'stalled']);
+
+function byNeed(a: Notice, b: Notice): number {
+  return Number(WAITS_FOR_A_PERSON.has(b.kind)) - Number(WAITS_FOR_A_PERSON.has(a.kind));
+}
+
+export interface PlannedMessage {
+  readonly message: Message;
+  /** These are the sort keys of its notices, in the order of the message. */
+  readonly sks: readonly string[];
+  readonly incidents: StoredIncidents;
+  /** The message was planned at this time. */
+  readonly at_ms: number;
+}
+
+export interface PlanTerms {
+  readonly limits: MessageLimits;
+  /** At most this many messages may start. */
+  readonly slotCount: number;
+  readonly incidents: StoredIncidents;
+  readonly at_ms: number;
+}
+
+/** Returns the messages that these notices make, whether or not they are due. */
+export function messagesOf(
+  found: readonly WaitingNotice[],
+  policy: Mutes,
+  { limits, slotCount, incidents, at_ms }: PlanTerms,
+): readonly PlannedMessage[] {
+  const skOf = new Map(found.map((one) => [shown(one, policy, incidents), one.sk]));
+  const byIncident = [...Map.groupBy(skOf.keys(), incidentOf).values()];
+  return planMessages(byIncident, slotCount, limits).map((message) => ({
+    message,
+    sks: message.flat().flatMap((notice) => skOf.get(notice) ?? []),
+    incidents,
+    at_ms,
+  }));
+}
+
+function shown({ notice, stored_at_ms }: WaitingNotice, policy: Mutes, incidents: StoredIncidents): Notice {
+  const operations = incidents.get(incidentOf(notice))?.incident.operations ?? {};
+  return {
+    ...notice,
+    ...(hasEnded(operations, notice) && { has_ended: true }),
+    ...(wasMuted(notice, policy, stored_at_ms) && { was_muted: true }),
+  };
+}
+
+/** Edits of lists are this far apart. What happens in between stands in the next one. */
+export const LIST_EDITS_APART_MS = 10_000;
+
+/** So many lists are edited at a time. Slack takes about fifty edits a minute (Web API, tier 3). */
+export const LISTS_EDITED_MAX = 5;
+
+/** Returns the open list in which the incident has its lines. */
+function listIn(incidents: StoredIncidents, name: string): Thread | undefined {
+  const thread = incidents.get(name)?.incident.thread;
+  return thread?.is_of_many === true && !thread.isOver ? thread : undefined;
+}
+
+/** Returns whether people need no message of it: the line of its operation in a list says it. */
+export function isOnlyListed(notice: Notice, incidents: StoredIncidents): boolean {
+  const { severity, operation_id } = notice;
+  if (severity === 'critical' || operation_id === undefined || !saysHowItStands(notice)) return false;
+  return listIn(incidents, incidentOf(notice)) !== undefined;
+}
+
+/** Returns whether the message changes one list, and nothing else. */
+export function isOnlyEdit(message: Message, incidents: StoredIncidents): boolean {
+  const lists = new Set(message.flat().map((notice) => listIn(incidents, incidentOf(notice))?.ts));
+  return lists.size === 1 && message.flat().every((notice) => isOnlyListed(notice, incidents));
+}
+
+/** Divides what is due into edits, one for each list, and what needs a message. */
+export function divideListed(
+  fit: readonly WaitingNotice[],
+  policy: Mutes,
+  terms: PlanTerms,
+): { readonly edits: readonly PlannedMessage[]; readonly others: readonly WaitingNotice[] } {
+  const { listed = [], others = [] } = Object.groupBy(fit, ({ notice }) =>
+    isOnlyListed(notice, terms.incidents) ? 'listed' : 'others',
+  );
+  const byList = Map.groupBy(listed, ({ notice }) => listIn(terms.incidents, incidentOf(notice))?.ts);
+  const edits = [...byList.values()].flatMap((own) => messagesOf(own, policy, { ...terms, slotCount: 1 }));
+  return { edits: edits.slice(0, LISTS_EDITED_MAX), others };
+}
 
 /** Returns whether people have use for the context: the alert is about an action of a project, and about something bad. */
 function hasContext({ project_id, action, severity, kind }: Notice): boolean {
@@ -149,85 +313,4 @@ async function withinAccount(
     ...notice,
     ...contextOf(notice, record, { around: { open, usualPerMinute }, nowMs: clock.now() }),
   };
-}
-
-export interface PlannedMessage {
-  readonly message: Message;
-  /** These are the sort keys of its notices, in the order of the message. */
-  readonly sks: readonly string[];
-  readonly incidents: StoredIncidents;
-  /** The message was planned at this time. */
-  readonly at_ms: number;
-}
-
-export interface PlanTerms {
-  readonly limits: MessageLimits;
-  /** At most this many messages may start. */
-  readonly slotCount: number;
-  readonly incidents: StoredIncidents;
-  readonly at_ms: number;
-}
-
-/** Returns the messages that these notices make, whether or not they are due. */
-export function messagesOf(
-  found: readonly WaitingNotice[],
-  policy: Mutes,
-  { limits, slotCount, incidents, at_ms }: PlanTerms,
-): readonly PlannedMessage[] {
-  const skOf = new Map(found.map((one) => [shown(one, policy, incidents), one.sk]));
-  const byIncident = [...Map.groupBy(skOf.keys(), incidentOf).values()];
-  return planMessages(byIncident, slotCount, limits).map((message) => ({
-    message,
-    sks: message.flat().flatMap((notice) => skOf.get(notice) ?? []),
-    incidents,
-    at_ms,
-  }));
-}
-
-function shown({ notice, stored_at_ms }: WaitingNotice, policy: Mutes, incidents: StoredIncidents): Notice {
-  const operations = incidents.get(incidentOf(notice))?.incident.operations ?? {};
-  return {
-    ...notice,
-    ...(hasEnded(operations, notice) && { has_ended: true }),
-    ...(wasMuted(notice, policy, stored_at_ms) && { was_muted: true }),
-  };
-}
-
-/** Edits of lists are this far apart. What happens in between stands in the next one. */
-export const LIST_EDITS_APART_MS = 10_000;
-
-/** So many lists are edited at a time. Slack takes about fifty edits a minute (Web API, tier 3). */
-export const LISTS_EDITED_MAX = 5;
-
-/** Returns the open list in which the incident has its lines. */
-function listIn(incidents: StoredIncidents, name: string): Thread | undefined {
-  const thread = incidents.get(name)?.incident.thread;
-  return thread?.is_of_many === true && !thread.isOver ? thread : undefined;
-}
-
-/** Returns whether people need no message of it: the line of its operation in a list says it. */
-export function isOnlyListed(notice: Notice, incidents: StoredIncidents): boolean {
-  const { severity, operation_id } = notice;
-  if (severity === 'critical' || operation_id === undefined || !saysHowItStands(notice)) return false;
-  return listIn(incidents, incidentOf(notice)) !== undefined;
-}
-
-/** Returns whether the message changes one list, and nothing else. */
-export function isOnlyEdit(message: Message, incidents: StoredIncidents): boolean {
-  const lists = new Set(message.flat().map((notice) => listIn(incidents, incidentOf(notice))?.ts));
-  return lists.size === 1 && message.flat().every((notice) => isOnlyListed(notice, incidents));
-}
-
-/** Divides what is due into edits, one for each list, and what needs a message. */
-export function divideListed(
-  fit: readonly WaitingNotice[],
-  policy: Mutes,
-  terms: PlanTerms,
-): { readonly edits: readonly PlannedMessage[]; readonly others: readonly WaitingNotice[] } {
-  const { listed = [], others = [] } = Object.groupBy(fit, ({ notice }) =>
-    isOnlyListed(notice, terms.incidents) ? 'listed' : 'others',
-  );
-  const byList = Map.groupBy(listed, ({ notice }) => listIn(terms.incidents, incidentOf(notice))?.ts);
-  const edits = [...byList.values()].flatMap((own) => messagesOf(own, policy, { ...terms, slotCount: 1 }));
-  return { edits: edits.slice(0, LISTS_EDITED_MAX), others };
 }

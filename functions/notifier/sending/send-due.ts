@@ -6,14 +6,6 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Channel } from '../channels/channel.ts';
 import {
-  freeSlots,
-  isAhead,
-  isGathering,
-  isJustTold,
-  isNeverGathered,
-  PAUSE_MS_MAX,
-} from '../deciding/channel-pace.ts';
-import {
   countAcknowledged,
   countHealed,
   digestOf,
@@ -21,16 +13,33 @@ import {
   operationCountOf,
 } from '../deciding/digest.ts';
 import { noteHealed } from '../deciding/incident.ts';
-import type { MessageLimits } from '../deciding/message-plan.ts';
 import { type Notice, type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
 import { mutedUntilMs, reportsDigests } from '../deciding/policy.ts';
+import {
+  freeSlots,
+  isAhead,
+  isGathering,
+  isJustTold,
+  isNeverGathered,
+  type MessageLimits,
+  PAUSE_MS_MAX,
+} from '../deciding/waking.ts';
 import { type ChannelState, lastRingOf, WRITES_AT_ONCE } from './channel-state.ts';
 import { LIST_EDITS_APART_MS } from './plan-messages.ts';
-import { type HealedNotices, isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { settlePages } from './settle-pages.ts';
 import { showCare } from './show-care.ts';
-import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
+import {
+  type HealedNotices,
+  HOLD_MS,
+  hold,
+  isAnyDue,
+  type Look,
+  planRound,
+  type SendDeps,
+  slotsOf,
+  type Turn,
+} from './turn.ts';
 
 /** Channels work concurrently; one channel's outage or latency does not affect the others. A task that throws is logged. */
 export async function onEachChannel<Each extends { readonly name: string }>(

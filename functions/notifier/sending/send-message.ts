@@ -8,14 +8,17 @@ import { incidentOf } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Before, Channel, Ring, SendResult } from '../channels/channel.ts';
-import { countedSends, noteInterruption, pauseAfter, startsGathering } from '../deciding/channel-pace.ts';
-import { cleanText } from '../deciding/clean-text.ts';
-import { headlineOf } from '../deciding/headline.ts';
 import { noteReported, type Thread } from '../deciding/incident.ts';
-import type { Message } from '../deciding/message-plan.ts';
-import type { Notice, WaitingNotice } from '../deciding/notice.ts';
+import type { Message, Notice, WaitingNotice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
-import { latestOfEach } from '../deciding/waking.ts';
+import { cleanText, headlineOf } from '../deciding/text.ts';
+import {
+  countedSends,
+  latestOfEach,
+  noteInterruption,
+  pauseAfter,
+  startsGathering,
+} from '../deciding/waking.ts';
 import {
   lastRingOf,
   type MessageUnderWay,

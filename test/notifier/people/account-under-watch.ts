@@ -7,7 +7,7 @@ import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
 import type { Channel, SendResult } from '../../../functions/notifier/channels/channel.ts';
 import { createSlackChannel } from '../../../functions/notifier/channels/slack.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import type { Message } from '../../../functions/notifier/deciding/notice.ts';
 import { alertRulePattern } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import {
   alertPolicySchema,
