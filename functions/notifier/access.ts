@@ -7,7 +7,7 @@ import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, WORK } from '../../shared/store/table-access.ts';
-import { channelItem } from './sending/channel-state.ts';
+import { channelItem } from './channel-memory.ts';
 
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 const INCIDENT = ['revision', 'body'] as const;

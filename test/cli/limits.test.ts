@@ -57,7 +57,7 @@ import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/d
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/plan-messages.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
-import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
+import { EDITS_MAX } from '../../functions/notifier/sending/upkeep.ts';
 import {
   DOUBTFUL,
   HELD_MS,

@@ -1,7 +1,7 @@
 /** What people have muted or acknowledged while the bridge runs, from the table to what a channel gets. */
 
 import { describe, expect, test } from 'vitest';
-import { sweep } from '../../functions/notifier/notify.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
 import {
   acknowledge,
   createIncidentStore,

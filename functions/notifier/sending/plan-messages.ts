@@ -4,28 +4,17 @@
  * what the history of the operation says, how often the action failed in the last hour, and who fails alike.
  */
 
-import {
-  alikeOf,
-  type OpenIncidents,
-  type Surroundings,
-  TOGETHER_MS,
-} from '../../../shared/alerts/common-cause.ts';
-import {
-  type IncidentRecord,
-  type IncidentStore,
-  incidentIdOf,
-  incidentOf,
-} from '../../../shared/alerts/incidents.ts';
+import { alikeOf, type Surroundings, TOGETHER_MS } from '../../../shared/alerts/common-cause.ts';
+import { type IncidentRecord, incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { HOUR_MS } from '../../../shared/records/time.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { NotifierDeps } from '../alert-store.ts';
+import type { StoredIncidents } from '../channel-memory.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { FAILURES_KEPT_MAX, hasEnded, saysHowItStands } from '../deciding/incident-record.ts';
 import type { Message, Notice, NoticeKind, WaitingNotice } from '../deciding/notice.ts';
 import { type Mutes, rankOf, wasMuted } from '../deciding/policy.ts';
 import type { MessageLimits } from '../deciding/waking.ts';
-import type { StoredIncidents } from './channel-state.ts';
 
 /** Plans at most `slotCount` messages. Notices that are left over stay waiting and are planned again. */
 export function planMessages(
@@ -133,8 +122,8 @@ export function messagesOf(
   { limits, slotCount, incidents, at_ms }: PlanTerms,
 ): readonly PlannedMessage[] {
   const skOf = new Map(found.map((one) => [shown(one, policy, incidents), one.sk]));
-  const byIncident = [...Map.groupBy(skOf.keys(), incidentOf).values()];
-  return planMessages(byIncident, slotCount, limits).map((message) => ({
+  const incidentsDue = [...Map.groupBy(skOf.keys(), incidentOf).values()];
+  return planMessages(incidentsDue, slotCount, limits).map((message) => ({
     message,
     sks: message.flat().flatMap((notice) => skOf.get(notice) ?? []),
     incidents,
@@ -231,26 +220,11 @@ function withCommonCause(notices: readonly Notice[], around: Surroundings, nowMs
   return notices.map((notice) => (beganMsOf(notice, undefined) <= lastMs ? { ...notice, alike } : notice));
 }
 
-export interface ContextDeps {
-  readonly store: {
-    readonly incidentsOf: (accountId: string) => IncidentStore;
-    /** Resolves to incidents of the account that have not ended and began after this time, the oldest first. */
-    readonly openIncidents: (accountId: string, sinceMs: number) => Promise<OpenIncidents>;
-  };
-  /**
-   * Resolves to how many operations of the action usually begin to fail within a minute in the account, and to undefined
-   * while too little is known. Without it, alerts do not say what is usual.
-   */
-  readonly usualFailuresOf?: ((accountId: string, action: string) => Promise<number | undefined>) | undefined;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-}
-
 /**
  * A message about one alert gets all its context, and one about many only what says that the service is at fault. An alert
  * is never late or lost for its context: when that cannot be read, the message goes without it.
  */
-export async function withContext(deps: ContextDeps, message: Message): Promise<Message> {
+export async function withContext(deps: NotifierDeps, message: Message): Promise<Message> {
   const [notice, second] = message.flat();
   if (notice === undefined) return message;
   try {
@@ -268,7 +242,7 @@ const CAUSES_MAX = 3;
 
 /** Only an action that fails in several projects of the message is looked at. */
 async function withCommonCauses(
-  { store, usualFailuresOf, clock }: ContextDeps,
+  { store, usualFailuresOf, clock }: NotifierDeps,
   message: Message,
 ): Promise<Message> {
   if (usualFailuresOf === undefined) return message;
@@ -299,7 +273,7 @@ async function withCommonCauses(
 }
 
 async function withinAccount(
-  { store, usualFailuresOf, clock }: ContextDeps,
+  { store, usualFailuresOf, clock }: NotifierDeps,
   notice: Notice,
 ): Promise<Notice> {
   const { account_id, action = '' } = notice;

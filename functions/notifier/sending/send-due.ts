@@ -4,6 +4,8 @@ import { type IncidentRecord, incidentOf, subjectOfIncident } from '../../../sha
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { type NotifierDeps, WRITES_AT_ONCE } from '../alert-store.ts';
+import { type ChannelState, lastRingOf } from '../channel-memory.ts';
 import type { Channel } from '../channels/channel.ts';
 import {
   countAcknowledged,
@@ -24,11 +26,8 @@ import {
   type MessageLimits,
   PAUSE_MS_MAX,
 } from '../deciding/waking.ts';
-import { type ChannelState, lastRingOf, WRITES_AT_ONCE } from './channel-state.ts';
 import { LIST_EDITS_APART_MS } from './plan-messages.ts';
 import { finishMessage, sendOne } from './send-message.ts';
-import { settlePages } from './settle-pages.ts';
-import { showCare } from './show-care.ts';
 import {
   type HealedNotices,
   HOLD_MS,
@@ -36,10 +35,10 @@ import {
   isAnyDue,
   type Look,
   planRound,
-  type SendDeps,
   slotsOf,
   type Turn,
 } from './turn.ts';
+import { settlePages, showCare } from './upkeep.ts';
 
 /** Channels work concurrently; one channel's outage or latency does not affect the others. A task that throws is logged. */
 export async function onEachChannel<Each extends { readonly name: string }>(
@@ -140,7 +139,7 @@ function takesDigests({ deps, channel }: Turn, digest: Notice): boolean {
 /** A holder looks for new notices this many times. What comes in later is sent by the next sweep. */
 const ROUNDS_MAX = 5;
 
-export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Promise<void> {
+export async function sendDue(deps: NotifierDeps, channel: Channel, look: Look): Promise<void> {
   const found = await deps.store.channels.read(channel.name);
   if (!(await isWorthwhile(deps, channel, { found, fresh: look.fresh }))) return;
   const turn: Turn = { deps, channel, look, state: found };
@@ -154,7 +153,7 @@ export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Pro
 }
 
 async function isWorthwhile(
-  deps: SendDeps,
+  deps: NotifierDeps,
   channel: Channel,
   { found, fresh }: { readonly found: ChannelState; readonly fresh: Look['fresh'] },
 ): Promise<boolean> {
@@ -220,7 +219,7 @@ function limitsOf({ channel, state }: Turn): MessageLimits {
 }
 
 function isGatheringNow(
-  { policy, clock }: SendDeps,
+  { policy, clock }: NotifierDeps,
   { isGathered }: Channel,
   state: ChannelState | undefined,
 ): boolean {
@@ -235,7 +234,7 @@ function isGatheringNow(
 
 /** A sweep holds nothing back, so that a critical notice waits for a minute at most. */
 function holdsCriticalNow(
-  { policy, clock }: SendDeps,
+  { policy, clock }: NotifierDeps,
   { isGathered }: Channel,
   { state, fresh }: { readonly state: ChannelState | undefined; readonly fresh: Look['fresh'] },
 ): boolean {

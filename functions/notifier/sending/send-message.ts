@@ -7,6 +7,13 @@
 import { incidentOf } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { WRITES_AT_ONCE } from '../alert-store.ts';
+import {
+  lastRingOf,
+  type MessageUnderWay,
+  type StoredIncidents,
+  type StoredRing,
+} from '../channel-memory.ts';
 import type { Before, Channel, Ring, SendResult } from '../channels/channel.ts';
 import { noteReported, type Thread } from '../deciding/incident.ts';
 import type { Message, Notice, WaitingNotice } from '../deciding/notice.ts';
@@ -19,17 +26,9 @@ import {
   pauseAfter,
   startsGathering,
 } from '../deciding/waking.ts';
-import {
-  lastRingOf,
-  type MessageUnderWay,
-  type StoredIncidents,
-  type StoredRing,
-  WRITES_AT_ONCE,
-} from './channel-state.ts';
-import { listWith, noteListed } from './lists.ts';
 import { isOnlyEdit, messagesOf, type PlannedMessage, withContext } from './plan-messages.ts';
-import { withCareNow } from './show-care.ts';
 import { hold, type Turn } from './turn.ts';
+import { listWith, noteListed, withCareNow } from './upkeep.ts';
 
 /**
  * A message of unknown outcome is repeated as it was this many times. Then it is planned anew, so that the notice

@@ -5,13 +5,13 @@
  */
 
 import { type IncidentRecord, incidentOf } from '../../../shared/alerts/incidents.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { AlertStore, NotifierDeps } from '../alert-store.ts';
+import type { ChannelState, StoredIncidents } from '../channel-memory.ts';
 import type { Channel } from '../channels/channel.ts';
 import { type DueTerms, isDue } from '../deciding/incident.ts';
 import { isAcknowledged } from '../deciding/incident-record.ts';
-import { type Notice, type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
-import { type AlertPolicy, type Mutes, mutedUntilMs } from '../deciding/policy.ts';
+import { type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/policy.ts';
 import {
   freeSlots,
   isNeverGathered,
@@ -20,44 +20,13 @@ import {
   type MessageLimits,
   type Patience,
 } from '../deciding/waking.ts';
-import type {
-  CareRecords,
-  ChannelState,
-  ChannelStates,
-  IncidentMemory,
-  KnownNotices,
-  NoticeEnds,
-  StoredIncidents,
-  WaitingNotices,
-} from './channel-state.ts';
-import {
-  type ContextDeps,
-  divideListed,
-  messagesOf,
-  type PlannedMessage,
-  type PlanTerms,
-} from './plan-messages.ts';
+import { divideListed, messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
 
 /**
  * The time is above the longest single send (25 s) and below the sweep's interval, so that a crash blocks the channel
  * only briefly.
  */
 export const HOLD_MS = 45_000;
-
-export interface SendDeps extends PlanDeps {
-  readonly store: {
-    readonly waiting: WaitingNotices & KnownNotices;
-    readonly ends: NoticeEnds;
-    readonly incidents: IncidentMemory;
-    readonly channels: ChannelStates;
-    /** Stores a notice of the notifier itself. It is stored once, however often it is added. */
-    readonly inbox: { add(channel: string, notice: Notice): Promise<unknown> };
-  } & PlanDeps['store'] &
-    CareRecords &
-    ContextDeps['store'];
-  readonly telemetry: Telemetry;
-  readonly usualFailuresOf?: ContextDeps['usualFailuresOf'];
-}
 
 export interface Look {
   /** This invocation has stored these notices. It is undefined in a sweep, which looks at everything. */
@@ -69,7 +38,7 @@ export interface Look {
 }
 
 export interface Turn {
-  readonly deps: SendDeps;
+  readonly deps: NotifierDeps;
   readonly channel: Channel;
   readonly look: Look;
   /**
@@ -97,14 +66,6 @@ export async function hold(turn: Turn, changes: Partial<ChannelState>): Promise<
   return turn.state !== undefined;
 }
 
-export interface AcknowledgedIncidents {
-  /**
-   * Resolves to the incidents of all accounts that people have acknowledged: the open ones, and those whose
-   * acknowledgement has changed within a day.
-   */
-  readonly readAcknowledged: () => Promise<readonly IncidentRecord[]>;
-}
-
 interface Divided {
   readonly left: readonly WaitingNotice[];
   readonly acknowledged: readonly WaitingNotice[];
@@ -112,7 +73,7 @@ interface Divided {
 
 /** Reads the acknowledgements after the notices, so that what ended one of them before is seen. */
 async function divideAcknowledged(
-  { readAcknowledged }: AcknowledgedIncidents,
+  { readAcknowledged }: AlertStore,
   found: readonly WaitingNotice[],
 ): Promise<Divided> {
   if (found.length === 0) return { left: found, acknowledged: [] };
@@ -121,20 +82,6 @@ async function divideAcknowledged(
     records.some((record) => isAcknowledged(notice, record)) ? 'acknowledged' : 'left',
   );
   return { left, acknowledged };
-}
-
-interface PlanDeps {
-  readonly store: {
-    readonly waiting: WaitingNotices;
-    readonly ends: NoticeEnds;
-    readonly incidents: IncidentMemory;
-  } & AcknowledgedIncidents;
-  readonly policy: Mutes &
-    Pick<
-      AlertPolicy,
-      'window_seconds' | 'routes' | 'labels' | 'channels' | 'patience_seconds' | 'gather_seconds'
-    >;
-  readonly clock: Clock;
 }
 
 interface Round {
@@ -174,7 +121,8 @@ interface RoundPlan {
   readonly hasMore: boolean;
 }
 
-export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan> {
+/** Plans what one round sends, and notes nothing but copies. */
+export async function planRound(deps: NotifierDeps, round: Round): Promise<RoundPlan> {
   const { store, policy, clock } = deps;
   const { channel, limits, slotCount } = round;
   const nowMs = clock.now();
@@ -203,7 +151,7 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
 /** Returns one message for all incidents, and beside it the replies to open threads, which make no new message. */
 function togetherOf(
   fit: readonly WaitingNotice[],
-  policy: PlanDeps['policy'],
+  policy: NotifierDeps['policy'],
   terms: PlanTerms,
 ): readonly PlannedMessage[] {
   const { threaded = [], others = [] } = Object.groupBy(fit, ({ notice }) =>
@@ -252,7 +200,7 @@ function judgeAll(
  * know.
  */
 export async function isAnyDue(
-  { store, policy, clock }: PlanDeps,
+  { store, policy, clock }: NotifierDeps,
   channel: string,
   waiting: readonly PendingNotice[],
 ): Promise<boolean> {
@@ -275,7 +223,7 @@ const STORM_COUNT = 250;
 const LOOK_AHEAD = 4;
 
 async function listUnmuted(
-  { store, policy }: PlanDeps,
+  { store, policy }: NotifierDeps,
   { channel, noticesMax, fresh }: Round,
   nowMs: number,
 ): Promise<readonly PendingNotice[]> {
@@ -304,7 +252,7 @@ function dueOf(
 
 /** Leaves out notices that an older version reported, and muted ones whose key could not say so. */
 async function withoutCopies(
-  { store, policy, clock }: PlanDeps,
+  { store, policy, clock }: NotifierDeps,
   channel: string,
   { found, incidents }: { readonly found: readonly WaitingNotice[]; readonly incidents: StoredIncidents },
 ): Promise<readonly WaitingNotice[]> {
@@ -316,7 +264,7 @@ async function withoutCopies(
   return found.filter((one) => !isCopy(one) && mutedUntilMs(one.notice, policy, nowMs) === 0);
 }
 
-function dueTermsOf(policy: PlanDeps['policy'], nowMs: number): DueTerms {
+function dueTermsOf(policy: NotifierDeps['policy'], nowMs: number): DueTerms {
   return { nowMs, windowMs: policy.window_seconds * 1_000, patience: policy };
 }
 
