@@ -13,14 +13,13 @@ import {
   openAccountDirectory,
   perAccount,
 } from '../../shared/accounts/account-directory.ts';
-import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { createCallbacks } from '../../shared/commands/callbacks.ts';
 import { createQueueStore } from '../../shared/commands/queue-store.ts';
 import {
   type AccountPorts,
   type SharedAccount,
   upstreamAccount,
-} from '../../shared/commands/upstream-account.ts';
+} from '../../shared/commands/send-command.ts';
 import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import type { ApiAccount } from '../../shared/config/api-config.ts';
@@ -32,7 +31,11 @@ import { onDemand } from '../../shared/runtime/on-demand.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
-import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import {
+  accountKeys,
+  createKeyingSecretSource,
+  createSecretKeySource,
+} from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbPartitions, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import { createCommandRecords } from '../../shared/store/records.ts';

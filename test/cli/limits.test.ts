@@ -31,7 +31,7 @@ import {
 } from '../../functions/api/read-model/event-feed.ts';
 import { RULES_WITH_FIGURES_MAX } from '../../functions/api/read-model/rule-metrics.ts';
 import { READING_KEPT_MS } from '../../functions/api/read-model/subscriptions.ts';
-import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/serving/authenticate.ts';
+import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/serving/admission.ts';
 import {
   BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
@@ -45,8 +45,8 @@ import {
   WAITING_COMMANDS_MAX,
   WAITING_COMMANDS_OF_CALLER_MAX,
 } from '../../functions/api/upstream/accept-command.ts';
+import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/command-end.ts';
 import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-through.ts';
-import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/settle-command.ts';
 import { TOLD_OPERATIONS_MAX } from '../../functions/commands/callbacks.ts';
 import { HANDED_BACK_MS_MAX } from '../../functions/commands/invocation.ts';
 import { SWEPT_LINES_MAX } from '../../functions/commands/work.ts';

@@ -29,7 +29,7 @@ import {
   type Waiting,
 } from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
-import { refuseUnlessActive } from '../serving/fence.ts';
+import { refuseUnlessActive } from '../serving/admission.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import { type ApiAnswer, type ApiRequest, type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
 import {
@@ -43,9 +43,14 @@ import {
 } from '../serving/waiting.ts';
 import { queuedAnswer, refuseWhileFrozen } from './account-queue.ts';
 import { askForApproval } from './approve-command.ts';
-import { type CallbackDeps, taskTokenOf, withCallback } from './command-callback.ts';
+import {
+  type CallbackDeps,
+  settleCommand,
+  startedCommand,
+  taskTokenOf,
+  withCallback,
+} from './command-end.ts';
 import { answerOfQueued, type QueueDeps, queueCommand } from './queue-command.ts';
-import { settleCommand, startedCommand } from './settle-command.ts';
 import { commandAnswer, shownOutcome, shownTo, unansweredProblem } from './shown-answer.ts';
 
 /** A configuration adds calls to the table, and opens closed ones. */

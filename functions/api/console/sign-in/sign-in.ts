@@ -9,7 +9,7 @@ import { tokenIdOf } from '../../../../shared/callers/tokens.ts';
 import type { SignInSettings } from '../../../../shared/config/api-config.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
-import type { Authenticator } from '../../serving/authenticate.ts';
+import type { Authenticator } from '../../serving/admission.ts';
 import { noteRefusal } from '../../serving/request-audit.ts';
 import { messagePage, showPage, showSignIn } from '../pages/page.ts';
 import type { EndedSessions } from './ended-sessions.ts';

@@ -13,7 +13,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { type ReadModel, sealedReadModel } from '../../read-model/read-model.ts';
-import type { Authenticator } from '../../serving/authenticate.ts';
+import type { Authenticator } from '../../serving/admission.ts';
 import { readCapped } from '../../serving/read-request.ts';
 import {
   type Asker,

@@ -1,9 +1,17 @@
 /**
- * Sends a command for a caller who assumes that a command is done when it is answered. It waits until nothing holds
- * the project, sends the command, and answers when the operations that the command has started have ended. All of
- * these waits take one place of the caller.
+ * Answers for the end of a command. For a caller who assumes that a command is done when it is answered, it waits until
+ * nothing holds the project, sends the command, and answers when the operations that the command has started have
+ * ended; all of these waits take one place of the caller. For a workflow whose task waits (`Bridge-Callback`), it keeps
+ * the task before the command is sent and notes afterwards what became of that; the worker tells the end.
  */
 
+import { inLife, seal } from '../../../shared/callers/seal.ts';
+import {
+  type Callback,
+  type Callbacks,
+  TASK_TOKEN_CHARACTERS_MAX,
+  tokenSeal,
+} from '../../../shared/commands/callbacks.ts';
 import { findLockHolders, operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
 import {
   type CommandOutcome,
@@ -13,11 +21,17 @@ import {
 } from '../../../shared/commands/send-once.ts';
 import type { SettlementOutcome } from '../../../shared/records/journal-entries.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
-import { refuseFor } from '../serving/fence.ts';
-import type { ApiRequest } from '../serving/route.ts';
+import { refuseFor } from '../serving/admission.ts';
+import { invalid, Problem } from '../serving/problem.ts';
+import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import {
+  isQueued,
+  isReadyAwaited,
   namedWaitMs,
   type PatientCallers,
   type WaitingPlace,
@@ -25,7 +39,7 @@ import {
   waitingPlace,
 } from '../serving/waiting.ts';
 
-export interface SettleDeps extends SendOnceDeps {
+interface SettleDeps extends SendOnceDeps {
   readonly patient: PatientCallers;
   readonly clock: Clock;
 }
@@ -36,7 +50,7 @@ export const SETTLE_MS_MAX = 25_000;
 /** A request to the upstream may take ten seconds, so it leaves this long after the beginning at the latest. */
 export const SETTLE_LOCK_MS_MAX = 20_000;
 
-export interface SettledCommand {
+interface SettledCommand {
   readonly outcome: CommandOutcome;
   /** The address of the command's record. It is undefined when all of its operations have ended well. */
   readonly askAt: string | undefined;
@@ -182,7 +196,7 @@ async function awaitLockRelease(
 }
 
 /** A command has a record in each project in which it has started operations. */
-export interface StartedCommand {
+interface StartedCommand {
   /** The record has the id of the request that was sent, which is another one than that of a repetition. */
   readonly id: string;
   readonly projectIds: readonly string[];
@@ -233,4 +247,89 @@ async function readEnd(
 ): Promise<CommandEndSeen> {
   const record = await queue.readRecord(projectId, requestId).catch(() => undefined);
   return { projectId, state: record?.entries.at(-1)?.outcome ?? 'unsettled' };
+}
+
+export interface CallbackDeps {
+  /** The configuration names state machines whose tasks the bridge may end. */
+  readonly takesCallbacks: boolean;
+  readonly queueKey: () => Promise<Secret>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+/** Returns undefined when the request names no callback. Throws `Problem` when it names none that can be told the end. */
+export function taskTokenOf(
+  { 'bridge-callback': text }: ApiRequest['headers'],
+  { takesCallbacks }: CallbackDeps,
+  isRead: boolean,
+): string | undefined {
+  if (text === undefined) return undefined;
+  const field = 'header.bridge-callback';
+  if (isRead) throw invalid([{ field, reason: 'a read has no end to wait for; send it with a command' }]);
+  if (!takesCallbacks)
+    throw new Problem('call-closed', {
+      detail:
+        'This bridge ends no tasks of Step Functions. Its operators name the state machines with callbacks.state_machine_arns in bridge.config.ts. Nothing was sent.',
+    });
+  const token = /^sfn:([\x21-\x7e]+)$/.exec(text)?.[1] ?? '';
+  if (token !== '' && token.length <= TASK_TOKEN_CHARACTERS_MAX) return token;
+  const reason = `takes "sfn:" and the task token of the workflow ($$.Task.Token), which has 1 to ${TASK_TOKEN_CHARACTERS_MAX} visible characters and no space`;
+  throw invalid([{ field, reason }]);
+}
+
+/** Whatever becomes of the request from here on, its task gets an end, if it names one. */
+export async function withCallback(
+  { queueKey, clock, telemetry }: CallbackDeps,
+  callbacks: Callbacks,
+  named: { token: string | undefined; command: CommandRequest; prefer: string | undefined },
+  pass: () => Promise<ApiAnswer>,
+): Promise<ApiAnswer> {
+  const { token, command, prefer } = named;
+  if (token === undefined) return pass();
+  const { requestId, caller, target } = command;
+  const projectId = namedProjectOf(command);
+  const added = {
+    request_id: requestId,
+    call: target.id,
+    project_ids: projectId === undefined ? [] : [projectId],
+    is_queued: isQueued(target.call, prefer),
+    awaits_branch: isReadyAwaited(prefer),
+    task_token: seal(token, tokenSeal(await queueKey(), inLife(caller.generation, requestId))),
+  };
+  await callbacks.add(added, clock.now()).catch((cause: unknown) => {
+    const detail = 'The bridge could not keep the callback, so it sent nothing. Ask again.';
+    throw new Problem('internal', { detail, cause, provesNoWork: true });
+  });
+  /** A note that is lost costs time: the worker then finds the end in the records. */
+  const note = (found: Partial<Callback>) =>
+    callbacks.change(requestId, { ...found, noted_until_ms: undefined }).catch((error: unknown) => {
+      telemetry.log('warn', 'callback.not_noted', { request_id: requestId, reason: toError(error).name });
+    });
+  try {
+    const answer = await pass();
+    return { ...answer, recorded: Promise.all([note(noteOf(answer)), answer.recorded]).then(() => {}) };
+  } catch (thrown) {
+    await note(noteOfProblem(thrown));
+    throw thrown;
+  }
+}
+
+/** A command that has started nothing has ended with its answer. */
+function noteOf({ status, command }: ApiAnswer): Partial<Callback> {
+  if (command !== undefined)
+    return { command_id: command.id, project_ids: [...command.projectIds], is_queued: command.isQueued };
+  if (status < 300) return { outcome: 'succeeded' };
+  const reason = `The upstream answered with status ${status}.`;
+  return { outcome: status < 500 ? 'refused' : 'unknown', reason };
+}
+
+/** The text of a problem has no value of the request in it. */
+function noteOfProblem(thrown: unknown): Partial<Callback> {
+  if (!(thrown instanceof Problem)) return { outcome: 'unknown', reason: 'The bridge failed.' };
+  const { type, provesNoWork, detail: reason, members } = thrown;
+  // The first request with the key was carried out, and only its answer was not kept.
+  if (type === 'secret-already-issued' && members['operation_ids'] !== undefined)
+    return { command_id: String(members['first_request_id']), project_ids: [String(members['project_id'])] };
+  if (type === 'secret-already-issued') return { outcome: 'succeeded' };
+  return { outcome: provesNoWork && type !== 'outcome-unknown' ? 'refused' : 'unknown', reason };
 }
