@@ -18,7 +18,7 @@ import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { NUDGE_ATTRIBUTES, REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.ts';
-import { ENDED_SESSION_ATTRIBUTES } from './console/sign-in/ended-sessions.ts';
+import { ENDED_SESSION_ATTRIBUTES } from './console/sign-in/session.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
 import { HELD_ATTRIBUTES } from './serving/waiting.ts';
 

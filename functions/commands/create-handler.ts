@@ -23,7 +23,6 @@ import {
 import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import type { ApiAccount } from '../../shared/config/api-config.ts';
-import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { CALLS_END } from '../../shared/runtime/concurrency.ts';
@@ -42,7 +41,7 @@ import { createCommandRecords } from '../../shared/store/records.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createNudge, createReadingWishes, nudgingTable } from '../../shared/store/wishes.ts';
 import { commandsAccess } from './access.ts';
-import { createSqsHandBack } from './invocation.ts';
+import { type CommandsEnvironment, createSqsHandBack, readCommandAccounts } from './invocation.ts';
 import type { LineDeps } from './line.ts';
 import type { WaitingTasks } from './waiting-tasks.ts';
 import { type BatchResponse, type WorkerAccounts, work } from './work.ts';

@@ -23,13 +23,13 @@ import {
 } from '../../functions/api/read-model/account-activity.ts';
 import { LISTED_ALERTS_MAX } from '../../functions/api/read-model/alerts.ts';
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../functions/api/read-model/audit-reader.ts';
+import { RULES_WITH_FIGURES_MAX } from '../../functions/api/read-model/bus-reader.ts';
 import {
   ITEMS_PER_QUERY,
   QUERIES_MAX,
   SEARCH_QUERIES_MAX,
   TOLD_MAX,
 } from '../../functions/api/read-model/event-feed.ts';
-import { RULES_WITH_FIGURES_MAX } from '../../functions/api/read-model/rule-metrics.ts';
 import { READING_KEPT_MS } from '../../functions/api/read-model/subscriptions.ts';
 import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/serving/admission.ts';
 import {

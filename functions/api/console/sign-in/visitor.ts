@@ -22,8 +22,15 @@ import {
   noteRefusal,
   type RefusalReason,
 } from '../../serving/request-audit.ts';
-import type { EndedSessions } from './ended-sessions.ts';
-import { callerIn, open, type Person, readCookie, SESSION_COOKIE, type Session } from './session.ts';
+import {
+  callerIn,
+  type EndedSessions,
+  open,
+  type Person,
+  readCookie,
+  SESSION_COOKIE,
+  type Session,
+} from './session.ts';
 
 export interface VisitorDeps {
   readonly readModels: PerAccount<ReadModel>;
