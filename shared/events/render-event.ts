@@ -6,7 +6,7 @@
 import type * as z from 'zod';
 import type { JournalEntry, Unchangeable } from '../records/journal-entries.ts';
 import type { JournalRecord } from '../records/journal-record.ts';
-import { isTerminal } from '../records/operation.ts';
+import { isTerminal } from '../records/operation-record.ts';
 import type { eventCatalog } from './catalog.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from './event-names.ts';
 

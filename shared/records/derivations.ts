@@ -9,8 +9,7 @@
 import { append, EMPTY_JOURNAL, entriesAfter, withEventId } from './journal.ts';
 import type { BranchEntry, OperationEntry, StateChangedEntry } from './journal-entries.ts';
 import type { BranchRecord, ComputeState, Readiness } from './journal-record.ts';
-import { isTerminal, type Operation } from './operation.ts';
-import { derivedThrough, type OperationRecord } from './operation-record.ts';
+import { derivedThrough, isTerminal, type Operation, type OperationRecord } from './operation-record.ts';
 import { isoTimeOf } from './time.ts';
 
 /** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */

@@ -7,8 +7,11 @@ import {
   unknownOperations,
 } from '../../shared/records/derivations.ts';
 import type { BranchRecord } from '../../shared/records/journal-record.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideWatchEnd, type OperationRecord } from '../../shared/records/operation-record.ts';
+import {
+  decideWatchEnd,
+  type Operation,
+  type OperationRecord,
+} from '../../shared/records/operation-record.ts';
 
 import { anOperation, aRecord, NOON_MS } from '../builders.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../../../shared/alerts/incidents.ts';
 import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
-import { isTerminal } from '../../../shared/records/operation.ts';
+import { isTerminal } from '../../../shared/records/operation-record.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isAmong } from '../read-model/list-page.ts';

@@ -232,7 +232,7 @@ type Figure = keyof typeof METRICS;
 const FIGURES = Object.keys(METRICS) as readonly Figure[];
 
 /** Counts of the last 24 hours. */
-export interface RuleFigures extends Readonly<Record<Figure, number>> {
+interface RuleFigures extends Readonly<Record<Figure, number>> {
   /** A delivery was given up in the quarter of an hour that began at this time (ISO 8601). */
   readonly last_failed_at: string | undefined;
 }
@@ -258,7 +258,7 @@ const answer = z.object({
 type Series = z.output<typeof answer>['MetricDataResults'][number];
 
 /** The keys are names of rules. Rejects when CloudWatch refuses. */
-export async function readRuleFigures(
+async function readRuleFigures(
   calls: SignedCalls,
   busName: string,
   ruleNames: readonly string[],
