@@ -26,6 +26,8 @@ import {
   type Item,
   type Key,
   LIST_INDEX,
+  LISTED,
+  listed,
   type Table,
   type TableIndexes,
 } from '../../shared/store/table.ts';
@@ -205,13 +207,12 @@ function createNoticeEnds(table: Table, clock: Clock): NoticeEnds {
     async settle(channel, sks, { outcome, reason }) {
       const nowMs = clock.now();
       const end = { outcome, outcome_at_ms: nowMs, reason, expires_at: expiresAt(clock) };
-      const { partitionKey, sortKey } = LIST_INDEX;
       // What the channel got or refused is listed for people; everything else leaves the list.
       const isAnswered = outcome === 'reported' || outcome === 'refused';
-      const list = { [partitionKey]: alertListOf(channel, 'told'), [sortKey]: isoTimeOf(nowMs) };
+      const list = listed(alertListOf(channel, 'told'), isoTimeOf(nowMs));
       await forEachConcurrently(sks, WRITES_AT_ONCE, async (sk) => {
         const key = { pk: alertNoticeKey(channel, '').pk, sk };
-        const remove = isAnswered ? [] : [partitionKey, sortKey];
+        const remove = isAnswered ? [] : LISTED;
         await table.update({ key, set: { ...end, ...(isAnswered && list) }, remove });
       });
     },

@@ -14,6 +14,8 @@ import {
   type Item,
   type Key,
   LIST_INDEX,
+  LISTED,
+  listed,
   type Table,
   type TableIndexes,
 } from '../../shared/store/table.ts';
@@ -268,10 +270,8 @@ export function createIncidentItems(
 
 /** Returns the incident's place in the list of reminders, by the time of its next one, as long as it has one. */
 function reminderPlace(channel: string, { remind_at_ms: remindAtMs }: Incident) {
-  const { partitionKey, sortKey } = LIST_INDEX;
-  if (remindAtMs === undefined) return { set: {}, remove: [partitionKey, sortKey] };
-  const time = new Date(remindAtMs).toISOString();
-  return { set: { [partitionKey]: alertListOf(channel, 'reminders'), [sortKey]: time }, remove: [] };
+  if (remindAtMs === undefined) return { set: {}, remove: LISTED };
+  return { set: listed(alertListOf(channel, 'reminders'), new Date(remindAtMs).toISOString()), remove: [] };
 }
 
 /**

@@ -9,7 +9,6 @@ import * as z from 'zod';
 import { DAY_MS, isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
-import { listed } from '../store/items.ts';
 import {
   ACKNOWLEDGED_WORK,
   alertListOf,
@@ -17,14 +16,7 @@ import {
   incidentKey,
   incidentsListOf,
 } from '../store/keys.ts';
-import {
-  type Attribute,
-  type Item,
-  LIST_INDEX,
-  type Table,
-  type Update,
-  WORK_INDEX,
-} from '../store/table.ts';
+import { type Attribute, type Item, listed, type Table, type Update, WORK_INDEX } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
 
 /** An incident is about a project and an action, about an account, about an alert channel, or about a question to a person. */
@@ -351,8 +343,7 @@ export function waitingNotice(channel: string, notice: ListedNotice, storedAtMs:
     set: {
       kind: 'alert',
       notice: notice as unknown as Attribute,
-      [LIST_INDEX.partitionKey]: alertListOf(channel, notice.severity),
-      [LIST_INDEX.sortKey]: order,
+      ...listed(alertListOf(channel, notice.severity), order),
     },
     condition: { kind: 'absent', name: 'notice' } as const,
   };
