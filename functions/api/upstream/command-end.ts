@@ -13,17 +13,9 @@ import {
   tokenSeal,
 } from '../../../shared/commands/callbacks.ts';
 import { findLockHolders, operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
-import {
-  type CommandOutcome,
-  type SendOnceDeps,
-  type Sent,
-  sendOnce,
-} from '../../../shared/commands/send-once.ts';
+import { type CommandOutcome, type Sent, sendOnce } from '../../../shared/commands/send-once.ts';
 import type { SettlementOutcome } from '../../../shared/records/journal-entries.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Secret } from '../../../shared/runtime/secret.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
 import { refuseFor } from '../serving/admission.ts';
@@ -33,16 +25,11 @@ import {
   isQueued,
   isReadyAwaited,
   namedWaitMs,
-  type PatientCallers,
   type WaitingPlace,
   waitFor,
   waitingPlace,
 } from '../serving/waiting.ts';
-
-interface SettleDeps extends SendOnceDeps {
-  readonly patient: PatientCallers;
-  readonly clock: Clock;
-}
+import type { QueueDeps } from './queue-command.ts';
 
 /** API Gateway gives up after 30 s, and the answer must leave before. */
 export const SETTLE_MS_MAX = 25_000;
@@ -58,7 +45,7 @@ interface SettledCommand {
 
 /** `Prefer: wait=N` shortens the time for all waits together. Rejects as `sendCommand` does, and with `Problem` `rate-limited`. */
 export async function settleCommand(
-  deps: SettleDeps,
+  deps: QueueDeps,
   account: UpstreamAccount,
   command: CommandRequest,
   request: ApiRequest,
@@ -83,18 +70,14 @@ export async function settleCommand(
 }
 
 interface Way {
-  readonly deps: SettleDeps;
+  readonly deps: QueueDeps;
   readonly account: UpstreamAccount;
   readonly place: WaitingPlace;
 }
 
-async function untilUnlocked(
-  { deps, account, place }: Way,
-  command: CommandRequest,
-  lock: Patience,
-): Promise<void> {
+async function untilUnlocked(way: Way, command: CommandRequest, lock: Patience): Promise<void> {
   const projectId = namedProjectOf(command);
-  if (projectId !== undefined) await awaitLockRelease({ account, clock: deps.clock, place }, projectId, lock);
+  if (projectId !== undefined) await awaitLockRelease(way, projectId, lock);
 }
 
 /** Waits for a permit as for a lock. Throws `Problem` `rate-limited` when there is none in time, or no place to wait in. */
@@ -129,21 +112,21 @@ function send(way: Way, command: CommandRequest, lock: Patience): Promise<Sent> 
 
 /** Resolves to undefined when nothing is left to ask for. */
 async function addressOfOpenEnd(
-  { deps, account, place }: Way,
+  way: Way,
   { command, outcome }: { readonly command: CommandRequest; readonly outcome: CommandOutcome },
   patience: Patience,
 ): Promise<string | undefined> {
   const started = startedCommand(command, outcome);
   if (started === undefined) return undefined;
-  const ends = await awaitEnd({ queue: account.queue, clock: deps.clock, place }, started, patience);
+  const ends = await awaitEnd(way, started, patience);
   const open = ends.find(({ state }) => state !== 'succeeded');
   if (open === undefined) return undefined;
-  noteOpenEnd(deps, command, open);
+  noteOpenEnd(way.deps, command, open);
   return `/bridge/v1/projects/${open.projectId}/commands/${started.id}`;
 }
 
 function noteOpenEnd(
-  { telemetry }: SettleDeps,
+  { telemetry }: QueueDeps,
   { requestId, target, traceparent }: CommandRequest,
   { projectId, state }: CommandEndSeen,
 ): void {
@@ -154,12 +137,6 @@ function noteOpenEnd(
     state,
     traceparent,
   });
-}
-
-interface LockReleaseDeps {
-  readonly account: UpstreamAccount;
-  readonly clock: Clock;
-  readonly place: WaitingPlace;
 }
 
 /** The command waits until then, in milliseconds since the epoch by our clock, or until the signal aborts. */
@@ -173,7 +150,7 @@ interface Patience {
  * free place. What the table does not answer is left to the upstream, which refuses a command while a lock is held.
  */
 async function awaitLockRelease(
-  { account, clock, place }: LockReleaseDeps,
+  { deps: { clock }, account, place }: Way,
   projectId: string,
   { untilMs, signal }: Patience,
 ): Promise<void> {
@@ -213,12 +190,6 @@ export function startedCommand(command: CommandRequest, outcome: CommandOutcome)
   return byProject.size === 0 ? undefined : { id, projectIds: [...byProject.keys()] };
 }
 
-interface CommandEndDeps {
-  readonly queue: Pick<UpstreamAccount['queue'], 'readRecord'>;
-  readonly clock: Clock;
-  readonly place: WaitingPlace;
-}
-
 /** `unsettled`: some operations have not ended, or are not recorded yet. */
 type EndState = SettlementOutcome | 'unsettled';
 
@@ -229,11 +200,11 @@ interface CommandEndSeen {
 
 /** Resolves to the ends when all are there, when the time is over, or at once when the caller has no free place. */
 async function awaitEnd(
-  { queue, clock, place }: CommandEndDeps,
+  { deps: { clock }, account, place }: Way,
   { id, projectIds }: StartedCommand,
   { untilMs, signal }: Patience,
 ): Promise<readonly CommandEndSeen[]> {
-  const read = () => Promise.all(projectIds.map((projectId) => readEnd(queue, projectId, id)));
+  const read = () => Promise.all(projectIds.map((projectId) => readEnd(account, projectId, id)));
   const isDone = (ends: readonly CommandEndSeen[]) => ends.every(({ state }) => state !== 'unsettled');
   const waitMs = untilMs - clock.now();
   return waitFor({ read, isDone, waitMs, clock, signal, beginWait: () => place.beginWait() });
@@ -241,7 +212,7 @@ async function awaitEnd(
 
 /** The command is done, so a table that does not answer must not turn its answer into a failure. */
 async function readEnd(
-  queue: CommandEndDeps['queue'],
+  { queue }: UpstreamAccount,
   projectId: string,
   requestId: string,
 ): Promise<CommandEndSeen> {
@@ -249,12 +220,9 @@ async function readEnd(
   return { projectId, state: record?.entries.at(-1)?.outcome ?? 'unsettled' };
 }
 
-export interface CallbackDeps {
+export interface CallbackDeps extends QueueDeps {
   /** The configuration names state machines whose tasks the bridge may end. */
   readonly takesCallbacks: boolean;
-  readonly queueKey: () => Promise<Secret>;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
 }
 
 /** Returns undefined when the request names no callback. Throws `Problem` when it names none that can be told the end. */
