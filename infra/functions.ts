@@ -1,10 +1,9 @@
 /** Lists the functions of the bridge: entry file, memory, time-out, and the schema of the environment. */
 
 import type * as z from 'zod';
-import { commandsSchedule } from '../functions/commands/invocation.ts';
+import { commandsEnvironment, commandsSchedule } from '../functions/commands/invocation.ts';
 import { notifierEnvironment, notifierSchedule } from '../functions/notifier/environment.ts';
 import { apiEnvironment } from '../shared/config/api-config.ts';
-import { commandsEnvironment } from '../shared/config/commands-config.ts';
 import { pollerEnvironment, pollerSchedule } from '../shared/config/poller-config.ts';
 
 export interface FunctionDefinition {

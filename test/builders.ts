@@ -2,9 +2,12 @@
 
 import type { CommandRecord } from '../shared/records/command-record.ts';
 import { EMPTY_JOURNAL } from '../shared/records/journal.ts';
-import type { Operation } from '../shared/records/operation.ts';
-import type { OperationRecord, ReadingContext } from '../shared/records/operation-record.ts';
-import { decideNextRecord } from '../shared/records/operation-record.ts';
+import {
+  decideNextRecord,
+  type Operation,
+  type OperationRecord,
+  type ReadingContext,
+} from '../shared/records/operation-record.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import type { Telemetry } from '../shared/runtime/telemetry.ts';
 

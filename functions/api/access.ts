@@ -15,10 +15,10 @@ import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
-import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
+import { FEED_INDEX, LISTED } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { NUDGE_ATTRIBUTES, REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.ts';
-import { ENDED_SESSION_ATTRIBUTES } from './console/sign-in/ended-sessions.ts';
+import { ENDED_SESSION_ATTRIBUTES } from './console/sign-in/session.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
 import { HELD_ATTRIBUTES } from './serving/waiting.ts';
 
@@ -26,7 +26,6 @@ const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const BEGUN = (['operation', 'command', 'branch', 'compute'] as const).flatMap(
   (kind) => RECORD_ATTRIBUTES[kind],
 );
-const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 /** Only the poller needs these attributes. They say how far it has read, and what it has learned. */
 const POLLERS_OWN: ReadonlySet<string> = new Set([

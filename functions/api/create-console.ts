@@ -56,9 +56,8 @@ import { buildSearch } from './console/pages/search-page.ts';
 import { addSubscribeActions, buildSubscribe, type SubscribeDeps } from './console/pages/subscribe-page.ts';
 import { buildSubscriptions } from './console/pages/subscriptions-page.ts';
 import { buildTokens } from './console/pages/tokens-page.ts';
-import { createEndedSessions } from './console/sign-in/ended-sessions.ts';
 import { createIdentityProvider } from './console/sign-in/identity-provider.ts';
-import { createRoleCallers } from './console/sign-in/session.ts';
+import { createEndedSessions, createRoleCallers } from './console/sign-in/session.ts';
 import {
   addProviderSignIn,
   addSignOut,

@@ -13,18 +13,16 @@ import {
   openAccountDirectory,
   perAccount,
 } from '../../shared/accounts/account-directory.ts';
-import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { createCallbacks } from '../../shared/commands/callbacks.ts';
 import { createQueueStore } from '../../shared/commands/queue-store.ts';
 import {
   type AccountPorts,
   type SharedAccount,
   upstreamAccount,
-} from '../../shared/commands/upstream-account.ts';
+} from '../../shared/commands/send-command.ts';
 import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import type { ApiAccount } from '../../shared/config/api-config.ts';
-import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { CALLS_END } from '../../shared/runtime/concurrency.ts';
@@ -32,14 +30,18 @@ import { onDemand } from '../../shared/runtime/on-demand.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
-import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import {
+  accountKeys,
+  createKeyingSecretSource,
+  createSecretKeySource,
+} from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbPartitions, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import { createCommandRecords } from '../../shared/store/records.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createNudge, createReadingWishes, nudgingTable } from '../../shared/store/wishes.ts';
 import { commandsAccess } from './access.ts';
-import { createSqsHandBack } from './invocation.ts';
+import { type CommandsEnvironment, createSqsHandBack, readCommandAccounts } from './invocation.ts';
 import type { LineDeps } from './line.ts';
 import type { WaitingTasks } from './waiting-tasks.ts';
 import { type BatchResponse, type WorkerAccounts, work } from './work.ts';

@@ -6,7 +6,6 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
-import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
@@ -29,6 +28,7 @@ import {
 import { ACCOUNTS_PARTITION, linesOf, SELF_TEST_ID, workOf } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { commandsAccess } from './access.ts';
+import { type CommandsEnvironment, readCommandAccounts } from './invocation.ts';
 
 /** Only a message that was received can be handed back. */
 const UNTRIED_HAND_BACK = 'sqs:ChangeMessageVisibility';

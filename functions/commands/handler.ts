@@ -1,13 +1,13 @@
 /** The Lambda entry of the worker that sends queued commands. */
 
 import { randomUUID } from 'node:crypto';
-import { commandsEnvironment } from '../../shared/config/commands-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { functionEnvironment, readConfig } from '../../shared/runtime/read-config.ts';
 import { answeringSelfTests } from '../../shared/runtime/self-test.ts';
 import { createCommandsHandler } from './create-handler.ts';
 import { createCommandsSelfTest } from './create-self-test.ts';
+import { commandsEnvironment } from './invocation.ts';
 
 const environment = readConfig(
   commandsEnvironment,

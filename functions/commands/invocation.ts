@@ -1,15 +1,24 @@
 /**
- * Says how the worker is invoked, by its queue, by the ends of operations on the bus and by a schedule, and reads
- * what an invocation brought. A message of a line that pauses goes back to its FIFO queue (Amazon SQS API Reference,
- * ChangeMessageVisibility).
+ * Says how the worker is invoked, by its queue, by the ends of operations on the bus and by a schedule, and what its
+ * deployment fills into its environment; reads what an invocation brought. A message of a line that pauses goes back to
+ * its FIFO queue (Amazon SQS API Reference, ChangeMessageVisibility).
  */
 
 import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { LOCKING_STATUSES } from '../../shared/commands/send-command.ts';
 import { type Wake, wakeBody } from '../../shared/commands/wakes.ts';
+import { accountRulesVariables } from '../../shared/config/account-rules.ts';
+import {
+  type ApiAccount,
+  apiAccounts,
+  optionSwitch,
+  sendingInstancesMax,
+} from '../../shared/config/api-config.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { toError } from '../../shared/runtime/errors.ts';
+import { parseJson } from '../../shared/runtime/foreign-text.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
 
 /**
  * Lambda hides a message while it is worked on. The time-out is that of the function, and not six times as long as AWS
@@ -120,7 +129,7 @@ export const HANDED_BACK_MS_MAX = 60_000;
  */
 const HANDED_BACK_MS_MIN = 4_000;
 
-export type PauseStep =
+type PauseStep =
   /** The queue hides the message for this time. It is received again then, before all others of its project. */
   | { readonly kind: 'hand_back'; readonly forMs: number }
   /** A message that was received before is replaced by a new one, so that a pause brings none nearer to the dead letters. */
@@ -158,4 +167,27 @@ export function createSqsHandBack(client: SQSClient, queueUrl: string): HandBack
 function isOfEndedReception({ name, message }: Error): boolean {
   if (name === 'ReceiptHandleIsInvalid' || name === 'MessageNotInflight') return true;
   return name === 'InvalidParameterValue' && /receipt handle has expired/i.test(message);
+}
+
+export const commandsEnvironment = z.object({
+  TABLE_NAME: z.string().min(3),
+  EVENT_BUS_NAME: z.string().min(1),
+  /** JSON of `apiAccounts`, as the API has it. */
+  ACCOUNTS: z.string().min(2),
+  SENDING_INSTANCES_MAX: sendingInstancesMax,
+  ...accountRulesVariables,
+  /** Name or ARN of the secret that keys the seals of queued requests and their answers. */
+  QUEUE_KEY_SECRET_ID: z.string().min(1),
+  /** The FIFO queue that wakes the worker. */
+  COMMANDS_QUEUE_URL: z.url(),
+  CALLBACKS: optionSwitch,
+  POWERTOOLS_SERVICE_NAME: z.string().default('commands'),
+  LOG_LEVEL: z.string().default('INFO'),
+});
+
+export type CommandsEnvironment = z.infer<typeof commandsEnvironment>;
+
+/** Throws `AppError` `config_invalid`, which names what is wrong. */
+export function readCommandAccounts({ ACCOUNTS }: CommandsEnvironment): readonly ApiAccount[] {
+  return readConfig(apiAccounts, parseJson(ACCOUNTS), 'ACCOUNTS');
 }

@@ -5,11 +5,10 @@ import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
-import { LIST_INDEX } from '../../shared/store/table.ts';
+import { LISTED } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, WORK } from '../../shared/store/table-access.ts';
-import { channelItem } from './sending/channel-state.ts';
+import { channelItem } from './channel-memory.ts';
 
-const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 const INCIDENT = ['revision', 'body'] as const;
 const CHANNEL = ['revision', ...channelItem.keyof().options] as const;
 const NOTICE = ['notice', 'outcome'] as const;

@@ -3,15 +3,18 @@
  * item, the list index finds those that wait, and what became of each is noted. An item that cannot be read is logged and counted.
  */
 
-import { incidentIdOf, keyPart, waitingNotice } from '../../shared/alerts/alert-items.ts';
-import { readOpenIncidents } from '../../shared/alerts/common-cause.ts';
+import { type OpenIncidents, readOpenIncidents } from '../../shared/alerts/common-cause.ts';
 import {
   createIncidentStore,
   type IncidentRecord,
   type IncidentStore,
+  incidentIdOf,
+  keyPart,
+  type NoticeOutcome,
   readAcknowledged,
+  waitingNotice,
 } from '../../shared/alerts/incidents.ts';
-import { createConfiguredMutes, readMutesOfAllAccounts } from '../../shared/alerts/mutes.ts';
+import { createConfiguredMutes, type Mute, readMutesOfAllAccounts } from '../../shared/alerts/mutes.ts';
 import { isoTimeOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
@@ -23,10 +26,25 @@ import {
   type Item,
   type Key,
   LIST_INDEX,
+  LISTED,
+  listed,
   type Table,
   type TableIndexes,
 } from '../../shared/store/table.ts';
 import type { UnreadableItem } from '../../shared/store/unreadable.ts';
+import {
+  type ChannelStates,
+  createChannelStore,
+  createDueReminders,
+  createIncidentItems,
+  createIncidentMemory,
+  createOlderIncidents,
+  type DueReminders,
+  expiresAt,
+  type IncidentMemory,
+  type OlderIncidents,
+} from './channel-memory.ts';
+import type { Channel } from './channels/channel.ts';
 import {
   type KeyFields,
   type Notice,
@@ -35,43 +53,100 @@ import {
   type PendingNotice,
   parsePending,
   type Severity,
+  type WaitingNotice,
 } from './deciding/notice.ts';
-import {
-  createChannelStore,
-  createIncidentItems,
-  createIncidentMemory,
-  createOlderIncidents,
-  expiresAt,
-  type OlderIncidents,
-} from './incidents.ts';
-import { createDueReminders, type DueReminders } from './reminders.ts';
-import {
-  type CareRecords,
-  type ChannelStates,
-  type IncidentMemory,
-  type KnownNotices,
-  type NoticeEnds,
-  type WaitingNotices,
-  WRITES_AT_ONCE,
-} from './sending/channel-state.ts';
-import type { ContextDeps } from './sending/plan-messages.ts';
-import type { AcknowledgedIncidents } from './sending/plan-round.ts';
-import type { KeptMutes, NoticeInbox, StoredMutes } from './store-event.ts';
+import type { AlertPolicy, Mutes } from './deciding/policy.ts';
 
+/** Everything that the notifier works with, passed whole. */
+export interface NotifierDeps {
+  readonly store: AlertStore;
+  readonly policy: AlertPolicy & Mutes;
+  readonly channels: readonly Channel[];
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Resolves to undefined when no list has shown the name yet. Without it, notices have no names. */
+  readonly projectNameOf?:
+    | ((accountId: string, projectId: string) => Promise<string | undefined>)
+    | undefined;
+  /** Resolves to undefined when too little is known of the action. Without it, alerts do not say what is usual. */
+  readonly usualDurationOf?:
+    | ((accountId: string, projectId: string, action: string) => Promise<Notice['usual_duration']>)
+    | undefined;
+  /**
+   * Resolves to how many operations of the action usually begin to fail within a minute in the account, and to undefined
+   * while too little is known. Without it, alerts do not say what is usual.
+   */
+  readonly usualFailuresOf?: ((accountId: string, action: string) => Promise<number | undefined>) | undefined;
+}
+
+/** The notifier reaches everything that it stores through this. */
 export interface AlertStore {
   readonly inbox: NoticeInbox;
-  readonly waiting: WaitingNotices & KnownNotices;
+  readonly waiting: WaitingNotices;
   readonly ends: NoticeEnds;
   readonly incidents: IncidentMemory;
   readonly reminders: DueReminders;
   readonly older: OlderIncidents;
   readonly channels: ChannelStates;
-  readonly openIncidents: ContextDeps['store']['openIncidents'];
-  readonly readAcknowledged: AcknowledgedIncidents['readAcknowledged'];
-  readonly readOpenRecords: CareRecords['readOpenRecords'];
-  readonly mutes: StoredMutes & KeptMutes;
+  readonly mutes: StoredMutes;
   /** Returns the records of the account's incidents, which all channels share. */
   readonly incidentsOf: (accountId: string) => IncidentStore;
+  /** Resolves to incidents of the account that have not ended and began after this time, the oldest first. */
+  readonly openIncidents: (accountId: string, sinceMs: number) => Promise<OpenIncidents>;
+  /** Resolves to incidents of the account that are open, at most one page of the index. */
+  readonly readOpenRecords: (accountId: string) => Promise<readonly IncidentRecord[]>;
+  /**
+   * Resolves to the incidents of all accounts that people have acknowledged: the open ones, and those whose
+   * acknowledgement has changed within a day.
+   */
+  readonly readAcknowledged: () => Promise<readonly IncidentRecord[]>;
+}
+
+interface NoticeInbox {
+  /**
+   * Stores the notice for the channel until it is reported. Resolves to undefined when it is a copy of one that was
+   * stored before.
+   */
+  add(channel: string, notice: Notice): Promise<PendingNotice | undefined>;
+}
+
+interface WaitingNotices {
+  /**
+   * Resolves to waiting notices that are wanted, the most severe first and then the oldest: at most `countMax` and a
+   * little more.
+   */
+  list(
+    channel: string,
+    countMax: number,
+    isWanted: (pending: PendingNotice) => boolean,
+  ): Promise<readonly PendingNotice[]>;
+  /** Reads the items. The index may lag behind, so notices that were sent in the meantime are left out. */
+  read(channel: string, pendings: readonly PendingNotice[]): Promise<readonly WaitingNotice[]>;
+  /** Resolves to the notices with these sort keys that are stored still. `stored_at_ms` is 0. */
+  readKnown(channel: string, sks: readonly string[]): Promise<readonly KnownNotice[]>;
+}
+
+export interface KnownNotice extends WaitingNotice {
+  /** When false, it has an outcome. */
+  readonly isWaiting: boolean;
+}
+
+interface NoticeEnds {
+  /** Notes the outcome of the notices whose items have these sort keys. They no longer wait. */
+  settle(
+    channel: string,
+    sks: readonly string[],
+    end: { readonly outcome: NoticeOutcome; readonly reason?: string | undefined },
+  ): Promise<void>;
+  /** Keeps which notices a channel refused for good and why, for a person to look at. */
+  park(channel: string, notices: readonly Notice[], reason: string): Promise<void>;
+}
+
+interface StoredMutes {
+  /** Resolves to the mutes of all accounts, and to those that ended within the last day. */
+  readAll(): Promise<readonly Mute[]>;
+  /** Writes the mutes of the configuration where the API finds them, once in this process. */
+  keepConfigured(mutes: AlertPolicy['mutes']): Promise<void>;
 }
 
 export function createAlertStore(
@@ -121,18 +196,23 @@ function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
   };
 }
 
+/**
+ * At most this many writes are under way at once. One message can name 2,000 notices, and the outcome of each is a
+ * write of its own.
+ */
+export const WRITES_AT_ONCE = 25;
+
 function createNoticeEnds(table: Table, clock: Clock): NoticeEnds {
   return {
     async settle(channel, sks, { outcome, reason }) {
       const nowMs = clock.now();
       const end = { outcome, outcome_at_ms: nowMs, reason, expires_at: expiresAt(clock) };
-      const { partitionKey, sortKey } = LIST_INDEX;
       // What the channel got or refused is listed for people; everything else leaves the list.
       const isAnswered = outcome === 'reported' || outcome === 'refused';
-      const list = { [partitionKey]: alertListOf(channel, 'told'), [sortKey]: isoTimeOf(nowMs) };
+      const list = listed(alertListOf(channel, 'told'), isoTimeOf(nowMs));
       await forEachConcurrently(sks, WRITES_AT_ONCE, async (sk) => {
         const key = { pk: alertNoticeKey(channel, '').pk, sk };
-        const remove = isAnswered ? [] : [partitionKey, sortKey];
+        const remove = isAnswered ? [] : LISTED;
         await table.update({ key, set: { ...end, ...(isAnswered && list) }, remove });
       });
     },
@@ -160,7 +240,7 @@ function createWaitingNotices(
   table: Table,
   indexes: TableIndexes,
   onUnreadable: (key: Key) => void,
-): WaitingNotices & KnownNotices {
+): WaitingNotices {
   return {
     async list(channel, countMax, isWanted) {
       const found: PendingNotice[] = [];

@@ -18,17 +18,15 @@ import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { notifierAccess } from './access.ts';
-import { createAlertStore } from './alert-store.ts';
+import { createAlertStore, type NotifierDeps } from './alert-store.ts';
 import type { Channel, ChannelParts } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
 import { createSnsPublisher } from './channels/email.ts';
 import { alertPolicySchema, type NotifierEnvironment } from './environment.ts';
-import { type BatchResponse, type NotifyDeps, notify, type SweepDeps, sweep } from './notify.ts';
-import { rememberNames } from './store-event.ts';
+import { type BatchResponse, notify, rememberNames } from './notify.ts';
+import { sweep } from './sweep.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
-
-export type NotifierDeps = NotifyDeps & SweepDeps;
 
 const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
@@ -97,7 +95,7 @@ function usualDurationsOf(
   table: Table,
   clock: Clock,
   noteUnreadable: NoteUnreadable,
-): NonNullable<NotifyDeps['usualDurationOf']> {
+): NonNullable<NotifierDeps['usualDurationOf']> {
   const accounts = new Map<string, ReturnType<typeof rememberUsualDurations>>();
   return (accountId, projectId, action) => {
     const store = createInsightsStore(table, accountId, noteUnreadable);

@@ -1,58 +1,23 @@
-/** Takes events from the queue: it stores what each channel has to report, then lets every channel send on its own. A sweep once a minute reports what is due without an event, and announces that a person has muted all alerts of an account, because silence is otherwise taken for good news. */
+/**
+ * Takes events from the queue: it stores the notice that each makes on every channel that has to report it, keeps the
+ * record of its incident up to date, and lets every channel send on its own.
+ */
 
-import { isActive } from '../../shared/alerts/mutes.ts';
-import { HOUR_MS } from '../../shared/records/time.ts';
+import * as z from 'zod';
+import { incidentIdOf, incidentOf, isOngoing, keyPart } from '../../shared/alerts/incidents.ts';
+import { projectTransferred } from '../../shared/events/catalog.ts';
+import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { toError } from '../../shared/runtime/errors.ts';
-import type { Channel } from './channels/channel.ts';
-import { type DeafChannelDeps, reportDeafChannels } from './deaf-channels.ts';
-import { newsOfMutes } from './deciding/incident-record.ts';
-import { isWantedBy } from './deciding/policy.ts';
-import { notifierSchedule, SEND_BUDGET_MS } from './environment.ts';
-import { moveOlderNotices, type OlderNoticesDeps } from './incidents.ts';
-import { addReminders, type ReminderDeps } from './reminders.ts';
+import { AppError, toError } from '../../shared/runtime/errors.ts';
+import type { NotifierDeps } from './alert-store.ts';
+import { incidentAfter, saysHowItStands } from './deciding/incident-record.ts';
+import type { Notice, PendingNotice } from './deciding/notice.ts';
+import { noticeOf } from './deciding/notice-of-event.ts';
+import { isWantedBy, routeOf, usesNames } from './deciding/policy.ts';
+import { SEND_BUDGET_MS } from './environment.ts';
 import { onEachChannel, sendDue } from './sending/send-due.ts';
-import { type AcknowledgementDeps, addAcknowledgements, endAnnouncements } from './sending/settle-pages.ts';
-import type { SendDeps } from './sending/turn.ts';
-import {
-  type FreshNotices,
-  type KeptMutes,
-  type NoticeInbox,
-  type StoredMutes,
-  type StoreEventDeps,
-  storeEvent,
-  withStoredMutes,
-} from './store-event.ts';
 
-interface AnnouncedMuteDeps {
-  readonly store: { readonly inbox: NoticeInbox };
-  readonly policy: SendDeps['policy'];
-  readonly clock: Clock;
-}
-
-/** Adds each announcement once, because its id is that of the mute. */
-async function announceMutes({ store, policy, clock }: AnnouncedMuteDeps, channel: Channel): Promise<void> {
-  for (const mute of newsOfMutes(policy.stored_mutes ?? [], clock.now())) {
-    const { mute_id, account_id, client_id, created_at, until, project_id, action, incident_id } = mute;
-    const isOfAll = [project_id, action, incident_id].every((part) => part === undefined);
-    if (!isOfAll || !isActive(mute, clock.now())) continue;
-    const notice = {
-      id: `muted ${mute_id}`,
-      kind: 'muted_all',
-      severity: 'info',
-      account_id,
-      observed_at: created_at,
-      muted_by: client_id,
-      muted_until: until,
-    } as const;
-    const isReported = isWantedBy(channel, notice, policy) && (channel.takes?.(notice) ?? true);
-    if (isReported) await store.inbox.add(channel.name, notice);
-  }
-}
-
-export type NotifyDeps = SendDeps & StoreEventDeps & { readonly store: { readonly mutes: StoredMutes } };
-
-export interface QueueRecord {
+interface QueueRecord {
   readonly messageId: string;
   readonly body: string;
 }
@@ -65,7 +30,8 @@ export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
-export async function notify(deps: NotifyDeps, records: readonly QueueRecord[]): Promise<BatchResponse> {
+/** Takes a batch of the queue. A record that cannot be stored is handed out again. */
+export async function notify(deps: NotifierDeps, records: readonly QueueRecord[]): Promise<BatchResponse> {
   const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
   const fresh: FreshNotices = new Map(deps.channels.map(({ name }) => [name, []]));
   const batchItemFailures: { itemIdentifier: string }[] = [];
@@ -91,41 +57,185 @@ export async function notify(deps: NotifyDeps, records: readonly QueueRecord[]):
   return { batchItemFailures };
 }
 
-export type SweepDeps = SendDeps &
-  DeafChannelDeps &
-  OlderNoticesDeps &
-  ReminderDeps &
-  AcknowledgementDeps &
-  AnnouncedMuteDeps & {
-    readonly channels: readonly Channel[];
-    readonly store: { readonly mutes: StoredMutes & KeptMutes };
-  };
+/**
+ * Resolves to the dependencies with the mutes as they are now. Rejects when the table does: what people have muted must
+ * not wake them, and the next round of the notifier sends the rest.
+ */
+export async function withStoredMutes(deps: NotifierDeps): Promise<NotifierDeps> {
+  const stored_mutes = await deps.store.mutes.readAll();
+  return { ...deps, policy: { ...deps.policy, stored_mutes } };
+}
 
-export async function sweep(deps: SweepDeps): Promise<void> {
-  const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
-  await reportDeafChannels(deps, deps.channels);
-  const acknowledged = await acknowledgedNow(deps);
-  await onEachChannel(deps, async (channel) => {
-    await moveOlderNotices(deps, channel.name);
-    await addReminders(await withStoredMutes(deps), channel.name);
-    await addAcknowledgements(deps, channel, acknowledged);
-    await announceMutes(await withStoredMutes(deps), channel);
-  });
-  await onEachChannel(deps, async (channel) => {
-    await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, acknowledged, deadlineMs });
-  });
-  await endAnnouncements(deps, acknowledged);
-  await deps.store.mutes.keepConfigured(deps.policy.mutes);
+/** Names, for each channel, the notices for it that this invocation has stored. */
+type FreshNotices = ReadonlyMap<string, PendingNotice[]>;
+
+const busEvent = z.object({
+  'detail-type': z.string(),
+  'replay-name': z.string().optional(),
+  resources: z.array(z.string()).default([]),
+  detail: z.record(z.string(), z.unknown()),
+});
+
+/**
+ * Adds what it stores to `fresh`. Throws when the event cannot be read or stored, so that the queue hands it out
+ * again.
+ */
+async function storeEvent(deps: NotifierDeps, body: string, fresh: FreshNotices): Promise<void> {
+  const event = busEvent.parse(JSON.parse(body));
+  // The rule keeps replays out already. This check also holds when the rule is changed.
+  if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;
+  if (event['detail-type'] === projectTransferred.detailType) {
+    for (const notice of await noticesOfMove(deps, event.detail)) {
+      // A copy of the event finds what has no record yet, so the record comes last.
+      await storeNotice(deps, notice, fresh);
+      await recordIncident(deps, notice);
+    }
+    return;
+  }
+  const notice = noticeOf(event['detail-type'], event.detail);
+  if (notice === undefined) return;
+  const stored = storeNotice(deps, notice, fresh);
+  const results = await Promise.allSettled([stored, recordIncident(deps, notice)]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to
+  // look at.
+  if (notice.unread === 'unknown_value')
+    throw new AppError('event_unreadable', `Event ${notice.id} does not fit its schema`);
 }
 
 /**
- * Most rounds need the acknowledgements only for a channel that is informed of them, or names them in its messages. Without
- * such a channel they are read once an hour, to take out what is no longer announced.
+ * When the name cannot be read, the notice stays as it is, unless a route needs the name: then it rejects, and the queue
+ * repeats the event, because the alert could otherwise go to the wrong people.
  */
-function acknowledgedNow({ store, channels, clock }: SweepDeps): ReturnType<typeof store.readAcknowledged> {
-  const isShown = channels.some(
-    ({ hearsOfAcknowledgements, edit }) => hearsOfAcknowledgements === true || edit !== undefined,
+async function withProjectName(
+  { projectNameOf, policy, telemetry }: NotifierDeps,
+  notice: Notice,
+): Promise<Notice> {
+  const { account_id, project_id } = notice;
+  if (projectNameOf === undefined || project_id === undefined) return notice;
+  try {
+    const name = await projectNameOf(account_id, project_id);
+    return name === undefined ? notice : { ...notice, project_name: name };
+  } catch (error) {
+    if (usesNames(policy)) throw error;
+    telemetry.log('warn', 'alert.name_not_read', { project_id, reason: toError(error).name });
+    return notice;
+  }
+}
+
+/** An alert is never late or lost for it: when it cannot be read, the notice stays as it is. */
+async function withUsualDuration(
+  { usualDurationOf, telemetry }: NotifierDeps,
+  notice: Notice,
+): Promise<Notice> {
+  const { account_id, project_id, action, severity, usual_duration } = notice;
+  const isKnown = usual_duration !== undefined || severity === 'info';
+  if (isKnown || usualDurationOf === undefined || project_id === undefined || action === undefined)
+    return notice;
+  try {
+    const usual = await usualDurationOf(account_id, project_id, action);
+    return usual === undefined ? notice : { ...notice, usual_duration: usual };
+  } catch (error) {
+    telemetry.log('warn', 'insights.not_read', { project_id, reason: toError(error).name });
+    return notice;
+  }
+}
+
+/** Applying a notice twice gives the same record. Rejects when the table does; the queue then repeats the event. */
+async function recordIncident({ store, clock }: NotifierDeps, notice: Notice): Promise<void> {
+  if (!saysHowItStands(notice)) return;
+  const incidentId = incidentIdOf(incidentOf(notice));
+  await store
+    .incidentsOf(notice.account_id)
+    .change(incidentId, (found) => incidentAfter(found, notice, clock.now()));
+}
+
+function storeNotice(deps: NotifierDeps, notice: Notice, fresh: FreshNotices): Promise<void> {
+  return withProjectName(deps, notice)
+    .then((named) => withUsualDuration(deps, named))
+    .then((whole) => storeOnChannels(deps, whole, fresh));
+}
+
+function isReplay(resource: string): boolean {
+  return resource.startsWith(REPLAY_RESOURCE);
+}
+
+/**
+ * Tries every channel, also when the write for another one fails. The queue then repeats the event, and copies are
+ * recognised.
+ */
+async function storeOnChannels(
+  { store, policy, telemetry, channels }: NotifierDeps,
+  notice: Notice,
+  fresh: FreshNotices,
+): Promise<void> {
+  const { channels: wanted, isDefault } = routeOf(notice, policy);
+  if (isDefault) telemetry.log('warn', 'alert.no_route', { event_id: notice.id, kind: notice.kind });
+  const reporting = channels.filter(
+    (channel) =>
+      (wanted === 'every' || wanted.includes(channel.name)) &&
+      isWantedBy(channel, notice, policy) &&
+      (channel.takes?.(notice) ?? true),
   );
-  const isFirstOfHour = clock.now() % HOUR_MS < notifierSchedule.everyMs;
-  return isShown || isFirstOfHour ? store.readAcknowledged() : Promise.resolve([]);
+  const results = await Promise.allSettled(
+    reporting.map(async ({ name }) => {
+      const pending = await store.inbox.add(name, notice);
+      if (pending !== undefined) fresh.get(name)?.push(pending);
+    }),
+  );
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+/** A project that was renamed has its new name in alerts after this time. */
+const NAME_REREAD_MS = 10 * 60_000;
+
+/** Beyond this many projects, at about a hundred bytes each, all are read again. */
+const REMEMBERED_MAX = 5_000;
+
+type NameOf = (accountId: string, projectId: string) => Promise<string | undefined>;
+
+/** Returns the same function, which reads a name at most once in ten minutes. A name that is not known is read each time. */
+export function rememberNames(read: NameOf, clock: Clock): NameOf {
+  const known = new Map<string, { readonly name: string; readonly atMs: number }>();
+  return async (accountId, projectId) => {
+    const key = `${accountId} ${projectId}`;
+    const found = known.get(key);
+    if (found !== undefined && clock.now() - found.atMs < NAME_REREAD_MS) return found.name;
+    const name = await read(accountId, projectId);
+    if (name === undefined) return undefined;
+    if (known.size >= REMEMBERED_MAX) known.clear();
+    known.set(key, { name, atMs: clock.now() });
+    return name;
+  };
+}
+
+/**
+ * Resolves to a notice for each operation of the project that fails or takes too long under its old account, and to the
+ * same ones for a copy of the event until they are recorded. What was given up waits for a person, wherever the project is.
+ * Of an account with more open incidents than one page of the list holds, the oldest are looked at.
+ */
+async function noticesOfMove({ store }: NotifierDeps, detail: unknown): Promise<readonly Notice[]> {
+  const { id, observed_at, project_id, ...accounts } = projectTransferred.detail.parse(detail);
+  const { from_account_id: account_id, to_account_id: moved_to } = accounts;
+  const { incidents } = await store.openIncidents(account_id, 0);
+  const own = incidents.filter((incident) => incident.project_id === keyPart(project_id));
+  const records = await store.incidentsOf(account_id).readMany(own.map(({ name }) => incidentIdOf(name)));
+  return records.flatMap(({ operations, action }) =>
+    Object.entries(operations)
+      .filter(([, { state }]) => isOngoing(state))
+      .map(([operation_id, { sequence }]) => ({
+        id: `moved ${id} ${operation_id}`,
+        kind: 'moved' as const,
+        severity: 'info' as const,
+        account_id,
+        moved_to,
+        observed_at,
+        project_id,
+        operation_id,
+        ...(action !== undefined && { action }),
+        ...(sequence !== undefined && { sequence }),
+      })),
+  );
 }

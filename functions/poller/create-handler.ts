@@ -8,7 +8,6 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { pollSettingsOf } from '../../shared/accounts/account.ts';
 import { createAccountDirectory, openAccountWatch } from '../../shared/accounts/account-directory.ts';
-import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import {
   type PollAccountSettings,
@@ -22,7 +21,7 @@ import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
-import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { accountKeys, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
   createDynamoDbIndexes,
   createDynamoDbPartitions,

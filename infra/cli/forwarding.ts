@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { CLOUD_EVENT_MEDIA_TYPE, type CloudEvent, cloudEventOf } from '../../shared/events/cloud-event.ts';
+import { CLOUD_EVENT_MEDIA_TYPE, type CloudEvent, cloudEventOf } from '../../shared/events/render-event.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { eventLine, paint } from '../local/event-lines.ts';

@@ -14,8 +14,7 @@ import {
 } from '../../functions/notifier/channels/channels.ts';
 import { createSnsPublisher } from '../../functions/notifier/channels/email.ts';
 import { digestOf } from '../../functions/notifier/deciding/digest.ts';
-import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
-import type { Notice } from '../../functions/notifier/deciding/notice.ts';
+import type { Message, Notice } from '../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
 import type { AlertLinks } from '../../functions/notifier/deciding/wording.ts';
 import { notifierEnvironment } from '../../functions/notifier/environment.ts';

@@ -11,7 +11,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { incidentsListOf } from '../store/keys.ts';
 import { LIST_INDEX, type Table, type TableIndexes } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
-import { keyPart, subjectOfIncident } from './alert-items.ts';
+import { keyPart, subjectOfIncident } from './incidents.ts';
 
 /** A fault of the service shows in all projects within minutes, so only incidents that began this close together count. */
 export const TOGETHER_MS = 10 * MINUTE_MS;

@@ -3,9 +3,16 @@
 import * as z from 'zod';
 import { DAY_MS, isoTimeOf, MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { listed } from '../store/items.ts';
 import { CONFIGURED_MUTES_KEY, MUTES_WORK, muteKey, mutesListOf } from '../store/keys.ts';
-import { type Item, type Key, LIST_INDEX, type Table, type TableIndexes } from '../store/table.ts';
+import {
+  type Item,
+  type Key,
+  LIST_INDEX,
+  LISTED,
+  listed,
+  type Table,
+  type TableIndexes,
+} from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
 
 /** What is muted for longer than a month should be routed to no channel instead, where it can be seen. */
@@ -165,7 +172,7 @@ export function createMuteStore(
       const result = await table.update({
         key: muteKey(accountId, muteId),
         set: { ...change, expires_at: expiresAt(nowMs) },
-        remove: [LIST_INDEX.partitionKey, LIST_INDEX.sortKey],
+        remove: LISTED,
         condition: { kind: 'equals', name: 'until', value: found.until },
       });
       return result === 'applied' ? { ...found, ...change } : undefined;

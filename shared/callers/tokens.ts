@@ -10,13 +10,13 @@ import { DAY_MS, isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import { createSecret, type Secret } from '../runtime/secret.ts';
-import { listed } from '../store/items.ts';
 import { tokenKey, tokensListOf } from '../store/keys.ts';
 import {
   type Attribute,
   type IndexPosition,
   type Item,
   LIST_INDEX,
+  listed,
   type Table,
   type TableIndexes,
   type Update,

@@ -8,9 +8,8 @@ import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { listed } from '../store/items.ts';
 import { auditKey, auditListOf } from '../store/keys.ts';
-import type { Table, Update } from '../store/table.ts';
+import { listed, type Table, type Update } from '../store/table.ts';
 
 /** A record is `open` while it has no outcome. */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;

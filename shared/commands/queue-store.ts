@@ -9,7 +9,6 @@ import { DAY_MS, isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Secret } from '../runtime/secret.ts';
-import { listed } from '../store/items.ts';
 import {
   commandsListOf,
   freezeKey,
@@ -19,7 +18,15 @@ import {
   queuedCommandKey,
   queuedCommandsOf,
 } from '../store/keys.ts';
-import { type Condition, type Item, type Key, type Table, type Update, updateOnce } from '../store/table.ts';
+import {
+  type Condition,
+  type Item,
+  type Key,
+  listed,
+  type Table,
+  type Update,
+  updateOnce,
+} from '../store/table.ts';
 import { type NoteUnreadable, readable, unreadableOf } from '../store/unreadable.ts';
 import { CALLBACK_ATTRIBUTES } from './callbacks.ts';
 import {

@@ -1,16 +1,23 @@
 /**
- * Sends a command for a caller. The command is passed on once, and the operations that it started are recorded at once,
- * wherever they stand in its answer. Of a locked project it says which operations hold the lock.
+ * Sends a command for a caller, and builds what commands need of an account of the upstream. The command is passed on
+ * once, and the operations that it started are recorded at once, wherever they stand in its answer. Of a locked project
+ * it says which operations hold the lock.
  */
 
+import type { ApiAccount } from '../config/api-config.ts';
+import type { EventBus } from '../events/event-bus.ts';
 import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
 import type { OperationsReader } from '../protocol/record-derived.ts';
-import type { Operation } from '../records/operation.ts';
-import type { OperationRecord } from '../records/operation-record.ts';
+import type { Operation, OperationRecord } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError, toError } from '../runtime/errors.ts';
 import { parseJson } from '../runtime/foreign-text.ts';
+import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
+import { createBridgeStore } from '../store/bridge-store.ts';
+import { createLedgerStore } from '../store/ledger-store.ts';
+import type { Table } from '../store/table.ts';
+import type { NoteUnreadable } from '../store/unreadable.ts';
 import { operationSchema, parseRows, projectIdSchema } from '../upstream/calls/schemas.ts';
 import {
   type CallDeps,
@@ -20,6 +27,10 @@ import {
   namedProjectOf,
   type Waiting,
 } from '../upstream/forward.ts';
+import { type SendHttp, sendByFetch, sendByKind } from '../upstream/pooled-http.ts';
+import { type KeySource, shareRefresh } from '../upstream/send-with-key.ts';
+import { createUpstreamClient } from '../upstream/upstream-client.ts';
+import { createFairShare, type FairShare } from './fair-share.ts';
 import { type CommandOutcome, type SendOnceDeps, type Sent, sendOnce } from './send-once.ts';
 
 interface OpenWorkFinder {
@@ -30,7 +41,7 @@ interface OpenWorkFinder {
   findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
 }
 
-export interface LockReaders {
+interface LockReaders {
   readonly work: OpenWorkFinder;
   readonly recording: { readonly store: OperationsReader };
 }
@@ -225,4 +236,67 @@ async function lockHolders(readers: LockReaders, { ids }: CommandRequest): Promi
   if (projectId === undefined) return [];
   const holders = await findLockHolders(readers, projectId).catch(() => []);
   return holders.slice(0, LOCK_HOLDERS_MAX);
+}
+
+export interface AccountPorts {
+  readonly table: Table;
+  readonly bus: EventBus;
+  readonly keyOf: (account: ApiAccount) => KeySource;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** At most this many instances of all functions send commands at once. */
+  readonly instancesMax: number;
+  readonly fetch?: typeof fetch;
+  /** Sends what is read of the upstream. The default is `fetch`, which sends everything else. */
+  readonly sendRead?: SendHttp;
+}
+
+export interface SharedAccount extends CommandAccount {
+  readonly fairShare: FairShare;
+}
+
+/** Builds what commands need of the account. */
+export function upstreamAccount(
+  settings: ApiAccount,
+  ports: AccountPorts,
+  noteUnreadable: NoteUnreadable,
+): SharedAccount {
+  const { account_id, upstream_base_url: baseUrl } = settings;
+  const { table, bus, keyOf, telemetry, clock, random } = ports;
+  const fairShare = fairShareOf(settings, ports, noteUnreadable);
+  const upstream = {
+    base: new URL(baseUrl),
+    apiKey: shareRefresh(keyOf(settings)),
+    clock,
+    random,
+    budget: fairShare.budget,
+    ...(ports.fetch && { fetch: ports.fetch }),
+    ...(ports.sendRead && { send: sendByKind(ports.sendRead, sendByFetch(ports.fetch)) }),
+  };
+  const store = createBridgeStore(table, account_id, clock, noteUnreadable);
+  const recording = {
+    accountId: account_id,
+    bus,
+    store,
+    upstream: createUpstreamClient({ ...upstream, baseUrl }),
+    telemetry,
+    clock,
+    settleWithinMs: settings.settle_within_seconds * 1_000,
+  };
+  return { upstream, fairShare, work: store, recording };
+}
+
+function fairShareOf(account: ApiAccount, ports: AccountPorts, noteUnreadable: NoteUnreadable): FairShare {
+  return createFairShare({
+    ...ports,
+    store: createLedgerStore(ports.table, account.account_id, noteUnreadable),
+    rate: {
+      pollerRequestsPerMinute: account.poller_requests_per_minute,
+      commandRequestsPerMinute: account.requests_per_minute,
+      limitRequestsPerMinute: account.limit_requests_per_minute,
+    },
+    requestsPerSecond: account.requests_per_second,
+    callerRequestsPerMinute: account.caller_requests_per_minute,
+  });
 }

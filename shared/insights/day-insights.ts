@@ -6,8 +6,7 @@
 import { DDSketch } from '@datadog/sketches-js';
 import * as z from 'zod';
 import type { UsualDuration } from '../records/journal-entries.ts';
-import type { Operation } from '../records/operation.ts';
-import type { OperationRecord } from '../records/operation-record.ts';
+import type { Operation, OperationRecord } from '../records/operation-record.ts';
 import { DAY_MS, epochMsOf, isoTimeOf, MINUTE_MS, normaliseTimestamp } from '../records/time.ts';
 import { insightsKey } from '../store/keys.ts';
 import type { Attribute, Item, Table } from '../store/table.ts';

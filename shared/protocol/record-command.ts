@@ -4,8 +4,7 @@ import { type CommandRecord, endedWithoutOperations } from '../records/command-r
 import { startedWith } from '../records/derivations.ts';
 import { EMPTY_JOURNAL } from '../records/journal.ts';
 import type { SettlementOutcome } from '../records/journal-entries.ts';
-import type { Operation } from '../records/operation.ts';
-import type { OperationRecord } from '../records/operation-record.ts';
+import type { Operation, OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type OperationsReader, settleCommands } from './record-derived.ts';

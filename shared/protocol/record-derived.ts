@@ -3,10 +3,16 @@
  * command has come to its end.
  */
 
-import { decideReadiness, joinCreation, unknownOperations } from '../records/branch-readiness.ts';
 import { type CommandRecord, decideSettlement } from '../records/command-record.ts';
 import { decideComputeStates } from '../records/compute-state.ts';
-import { pendingEnds, type Subject, subjectsOf } from '../records/derivations.ts';
+import {
+  decideReadiness,
+  joinCreation,
+  pendingEnds,
+  type Subject,
+  subjectsOf,
+  unknownOperations,
+} from '../records/derivations.ts';
 import { isJournalFull } from '../records/journal.ts';
 import type { BranchRecord, DerivedRecord } from '../records/journal-record.ts';
 import type { OperationRecord } from '../records/operation-record.ts';

@@ -5,10 +5,10 @@
 
 import { isJournalFull } from '../records/journal.ts';
 import type { JournalRecord } from '../records/journal-record.ts';
-import type { Operation } from '../records/operation.ts';
 import {
   decideNextRecord,
   isOpen,
+  type Operation,
   type OperationRecord,
   type ReadingContext,
 } from '../records/operation-record.ts';

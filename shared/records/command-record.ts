@@ -2,8 +2,7 @@
 
 import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
 import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from './journal-entries.ts';
-import { isTerminal } from './operation.ts';
-import type { OperationRecord } from './operation-record.ts';
+import { isTerminal, type OperationRecord } from './operation-record.ts';
 import { isoTimeOf } from './time.ts';
 
 export interface CommandRecord extends Journal<CommandSettledEntry> {

@@ -6,7 +6,7 @@
 
 import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
 import type { ProjectEntry, ProjectSeenEntry, UnreachableReason } from './journal-entries.ts';
-import { isTerminal, type Operation } from './operation.ts';
+import { isTerminal, type Operation } from './operation-record.ts';
 import { DAY_MS, earlierBy, epochMsOf, isoTimeOf, normaliseTimestamp, type Timestamp } from './time.ts';
 import type { Usage } from './usage.ts';
 

@@ -17,7 +17,7 @@ import {
   projectKey,
   projectsListOf,
 } from './keys.ts';
-import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
+import { type Attribute, FEED_INDEX, type Key, listed } from './table.ts';
 
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   type: 't',
@@ -319,9 +319,4 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
   }
   for (const name of [...PROGRESS_ATTRIBUTES, ...WISH_ATTRIBUTES]) delete attributes[name];
   return attributes as Record<string, Attribute | undefined>;
-}
-
-/** Returns the attributes that put an item into a list of the list index. */
-export function listed(list: string, order: string): Record<string, string> {
-  return { [LIST_INDEX.partitionKey]: list, [LIST_INDEX.sortKey]: order };
 }

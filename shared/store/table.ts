@@ -50,6 +50,14 @@ export const CREATED_INDEX = { name: 'created', partitionKey: 'pk', sortKey: 'cr
 /** This index shows lists that people page through, such as projects, tokens and audit records. It holds keys only. */
 export const LIST_INDEX = { name: 'list', partitionKey: 'list', sortKey: 'list_order' } as const;
 
+/** An item in a list of this index has these attributes. */
+export const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
+
+/** Returns the attributes that put an item into a list of the list index. */
+export function listed(list: string, order: string): Record<string, string> {
+  return { [LIST_INDEX.partitionKey]: list, [LIST_INDEX.sortKey]: order };
+}
+
 export const INDEXES = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX] as const;
 
 export type Index = (typeof INDEXES)[number];

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { type RunningCompute, runningComputesOf } from '../records/compute-state.ts';
-import type { Operation } from '../records/operation.ts';
+import type { Operation } from '../records/operation-record.ts';
 import { once } from '../runtime/on-demand.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
-import { createApi } from '../../functions/api/create-api.ts';
+import { createApi } from '../../functions/api/create-handler.ts';
 import type { BusReader } from '../../functions/api/read-model/bus-reader.ts';
 import { createWorkerAccounts } from '../../functions/commands/create-handler.ts';
 import type { HandBack } from '../../functions/commands/invocation.ts';

@@ -1,7 +1,7 @@
 /** A token that was right once is recognized again by its digest, and that lets no other token in. */
 
 import { expect, test } from 'vitest';
-import { createAuthenticator } from '../../functions/api/serving/authenticate.ts';
+import { createAuthenticator } from '../../functions/api/serving/admission.ts';
 import type { TokenRecord } from '../../shared/callers/tokens.ts';
 import { mintToken, tokenHash } from '../../shared/callers/tokens.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

@@ -1,8 +1,7 @@
 /** Mutes and incidents through the API: who may set, see and lift them, and what is refused. */
 
 import { describe, expect, test } from 'vitest';
-import type { IncidentRecord } from '../../shared/alerts/incidents.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents.ts';
+import { createIncidentStore, type IncidentRecord } from '../../shared/alerts/incidents.ts';
 import { createConfiguredMutes } from '../../shared/alerts/mutes.ts';
 import { NOON_MS } from '../builders.ts';
 import { anIncident } from '../store/mutes-contract.ts';

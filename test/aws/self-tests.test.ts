@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createApiSelfTest } from '../../functions/api/create-self-test.ts';
 import { createCommandsSelfTest } from '../../functions/commands/create-self-test.ts';
+import { commandsEnvironment } from '../../functions/commands/invocation.ts';
 import { createNotifierSelfTest } from '../../functions/notifier/create-self-test.ts';
 import { notifierEnvironment } from '../../functions/notifier/environment.ts';
 import { createPollerSelfTest } from '../../functions/poller/create-self-test.ts';
 import type { FunctionName } from '../../infra/functions.ts';
 import { apiEnvironment } from '../../shared/config/api-config.ts';
-import { commandsEnvironment } from '../../shared/config/commands-config.ts';
 import { pollerEnvironment } from '../../shared/config/poller-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { PARTITIONS } from '../../shared/store/keys.ts';

@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { serve } from '@hono/node-server';
 import { apiAccess } from '../../functions/api/access.ts';
-import { createApi } from '../../functions/api/create-api.ts';
+import { createApi } from '../../functions/api/create-handler.ts';
 import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-through.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import { createTokenStore, mintToken, tokenHash } from '../../shared/callers/tokens.ts';

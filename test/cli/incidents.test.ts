@@ -1,8 +1,7 @@
 /** What a person does with incidents at a terminal, against the routes of the API. */
 
 import { describe, expect, test } from 'vitest';
-import type { IncidentRecord } from '../../shared/alerts/incidents.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents.ts';
+import { createIncidentStore, type IncidentRecord } from '../../shared/alerts/incidents.ts';
 import { ACCOUNT_ID, createApiUnderTest, listen } from '../api/api-under-test.ts';
 import { aClock } from '../builders.ts';
 import { anIncident } from '../store/mutes-contract.ts';

@@ -23,15 +23,15 @@ import {
 } from '../../functions/api/read-model/account-activity.ts';
 import { LISTED_ALERTS_MAX } from '../../functions/api/read-model/alerts.ts';
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../functions/api/read-model/audit-reader.ts';
+import { RULES_WITH_FIGURES_MAX } from '../../functions/api/read-model/bus-reader.ts';
 import {
   ITEMS_PER_QUERY,
   QUERIES_MAX,
   SEARCH_QUERIES_MAX,
   TOLD_MAX,
 } from '../../functions/api/read-model/event-feed.ts';
-import { RULES_WITH_FIGURES_MAX } from '../../functions/api/read-model/rule-metrics.ts';
 import { READING_KEPT_MS } from '../../functions/api/read-model/subscriptions.ts';
-import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/serving/authenticate.ts';
+import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/serving/admission.ts';
 import {
   BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
@@ -45,19 +45,19 @@ import {
   WAITING_COMMANDS_MAX,
   WAITING_COMMANDS_OF_CALLER_MAX,
 } from '../../functions/api/upstream/accept-command.ts';
+import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/command-end.ts';
 import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-through.ts';
-import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/settle-command.ts';
 import { TOLD_OPERATIONS_MAX } from '../../functions/commands/callbacks.ts';
 import { HANDED_BACK_MS_MAX } from '../../functions/commands/invocation.ts';
 import { SWEPT_LINES_MAX } from '../../functions/commands/work.ts';
 import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
-import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/deciding/channel-pace.ts';
 import { REMINDER_MS } from '../../functions/notifier/deciding/incident.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
+import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/deciding/waking.ts';
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/plan-messages.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
-import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
+import { EDITS_MAX } from '../../functions/notifier/sending/upkeep.ts';
 import {
   DOUBTFUL,
   HELD_MS,
@@ -97,8 +97,8 @@ import {
   STATE_MACHINES_MAX,
 } from '../../infra/bridge-config.ts';
 import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store.ts';
-import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
 import { OPEN_INCIDENTS_MAX } from '../../shared/alerts/common-cause.ts';
+import { DEAF_MS } from '../../shared/alerts/incidents.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
 import { APPROVAL_RULES_MAX, LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';

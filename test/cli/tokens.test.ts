@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../../functions/api/serving/authenticate.ts';
+import { createAuthenticator } from '../../functions/api/serving/admission.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createTokenStore } from '../../shared/callers/tokens.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';

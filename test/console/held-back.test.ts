@@ -1,8 +1,13 @@
 /** Tests that the pages say when a mute or an acknowledgement holds back alerts, because people look there first. */
 
 import { describe, expect, test } from 'vitest';
-import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
-import { acknowledge, createIncidentStore, type IncidentRecord } from '../../shared/alerts/incidents.ts';
+import {
+  acknowledge,
+  createIncidentStore,
+  type IncidentRecord,
+  incidentIdOf,
+  incidentOf,
+} from '../../shared/alerts/incidents.ts';
 import { createMuteStore } from '../../shared/alerts/mutes.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/records/project-record.ts';

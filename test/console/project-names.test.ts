@@ -3,8 +3,7 @@
 import { expect, test } from 'vitest';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
-import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents.ts';
+import { createIncidentStore, incidentIdOf, incidentOf } from '../../shared/alerts/incidents.ts';
 import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
 import {
   changesOf,

@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { EMPTY_JOURNAL } from '../../shared/records/journal.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import { decideNextRecord, type Operation } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { sampleOf } from '../../shared/insights/day-insights.ts';
-import type { Operation } from '../../shared/records/operation.ts';
 import {
   decideNextRecord,
+  type Operation,
   type OperationRecord,
   type ReadingContext,
 } from '../../shared/records/operation-record.ts';

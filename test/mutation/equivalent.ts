@@ -214,7 +214,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'Nothing reads the code of an entry that is sent again.',
   },
   {
-    file: 'shared/records/branch-readiness.ts',
+    file: 'shared/records/derivations.ts',
     line: 'operation_ids: [operation_id, ...(creation.started_with ?? [])],',
     original: '[]',
     replacement: '["Stryker was here"]',

@@ -75,7 +75,7 @@ export const alarmMutants: readonly NamedMutant[] = [
     NOTIFY,
   ),
   dropped(
-    'functions/notifier/deaf-channels.ts',
+    'functions/notifier/sweep.ts',
     "  telemetry.measure('ChannelDeafMs', Math.max(...durations));\n",
     NOTIFY,
   ),

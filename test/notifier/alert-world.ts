@@ -3,12 +3,13 @@
  * every mood, storms, copies and disorder. The seed decides everything, so that the same seed gives the same hours.
  */
 
+import type { NotifierDeps } from '../../functions/notifier/alert-store.ts';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
 import { CHANNEL_NAMES, type ChannelName } from '../../functions/notifier/channels/channels.ts';
-import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
 import { alertPolicySchema, notifierQueue, notifierSchedule } from '../../functions/notifier/environment.ts';
-import { notify, sweep } from '../../functions/notifier/notify.ts';
+import { notify } from '../../functions/notifier/notify.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';

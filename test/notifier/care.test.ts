@@ -2,8 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { createSlackChannel } from '../../functions/notifier/channels/slack.ts';
-import { incidentIdOf } from '../../shared/alerts/alert-items.ts';
-import { acknowledge, createIncidentStore, withdrawAcknowledgement } from '../../shared/alerts/incidents.ts';
+import {
+  acknowledge,
+  createIncidentStore,
+  incidentIdOf,
+  withdrawAcknowledgement,
+} from '../../shared/alerts/incidents.ts';
 import type { MuteScope } from '../../shared/alerts/mutes.ts';
 import { createMuteStore } from '../../shared/alerts/mutes.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

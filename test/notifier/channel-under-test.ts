@@ -1,14 +1,14 @@
 /** Builds a notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
 
+import type { NotifierDeps } from '../../functions/notifier/alert-store.ts';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
-import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
-import type { ChannelPace } from '../../functions/notifier/deciding/channel-pace.ts';
-import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
-import type { Notice } from '../../functions/notifier/deciding/notice.ts';
+import type { Message, Notice } from '../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import type { ChannelPace } from '../../functions/notifier/deciding/waking.ts';
 import { alertPolicySchema } from '../../functions/notifier/environment.ts';
-import { notify, sweep } from '../../functions/notifier/notify.ts';
+import { notify } from '../../functions/notifier/notify.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import type { FigureName, LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { NOON_MS } from '../builders.ts';

@@ -7,7 +7,7 @@ import { createMailChannel } from '../../functions/notifier/channels/email.ts';
 import { createPagerDutyChannel } from '../../functions/notifier/channels/pagerduty.ts';
 import { createSlackChannel } from '../../functions/notifier/channels/slack.ts';
 import { createWebhookChannel } from '../../functions/notifier/channels/webhook.ts';
-import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
+import type { Message } from '../../functions/notifier/deciding/notice.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createPagerDuty, ROUTING_KEY } from './channels/pagerduty-stand-in.ts';

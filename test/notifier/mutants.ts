@@ -7,20 +7,15 @@ import type { NamedMutant } from '../mutation/named-mutant.ts';
 
 const SEND = 'functions/notifier/sending/send-due.ts';
 const MESSAGE = 'functions/notifier/sending/send-message.ts';
-const OUTCOME = 'functions/notifier/sending/send-message.ts';
-const PLAN = 'functions/notifier/sending/plan-round.ts';
+const PLAN = 'functions/notifier/sending/turn.ts';
 const WAITING = 'functions/notifier/alert-store.ts';
-const CHANNELS = 'functions/notifier/incidents.ts';
-const INCIDENTS = 'functions/notifier/incidents.ts';
+const MEMORY = 'functions/notifier/channel-memory.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
-const EVENTS = 'functions/notifier/store-event.ts';
-const MESSAGES = 'functions/notifier/deciding/message-plan.ts';
-const PACE = 'functions/notifier/deciding/channel-pace.ts';
+const MESSAGES = 'functions/notifier/sending/plan-messages.ts';
+const PACE = 'functions/notifier/deciding/waking.ts';
 const INCIDENT = 'functions/notifier/deciding/incident.ts';
 const STANDING = 'functions/notifier/deciding/incident-record.ts';
 const ROUTE = 'functions/notifier/deciding/policy.ts';
-
-const ACKNOWLEDGED = 'functions/notifier/deciding/incident-record.ts';
 const PAGERDUTY = 'functions/notifier/channels/pagerduty-events.ts';
 const RECORD = 'shared/alerts/incidents.ts';
 
@@ -45,7 +40,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'refused-is-lost',
     mistake: 'what a channel refuses for good is kept nowhere',
-    file: OUTCOME,
+    file: MESSAGE,
     find: "if (notices.length > 0) await store.ends.park(channel.name, notices, left.reason ?? '');",
     replace: '',
     tests: NOTIFY_TESTS,
@@ -53,7 +48,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'reported-is-not-noted',
     mistake: 'the notices of a message that went out are not noted',
-    file: OUTCOME,
+    file: MESSAGE,
     find: "await store.ends.settle(channel.name, sks, { outcome: 'reported' });",
     replace: '',
     tests: NOTIFY_TESTS,
@@ -69,7 +64,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'send-without-claim',
     mistake: 'a notifier sends although another one holds the channel',
-    file: CHANNELS,
+    file: MEMORY,
     find: '...conditionOf(next.revision),',
     replace: '',
     tests: NOTIFY_TESTS,
@@ -77,7 +72,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'no-rest',
     mistake: 'a channel that asked for a pause gets none',
-    file: OUTCOME,
+    file: MESSAGE,
     find: 'not_before_ms: deps.clock.now() + pauseMs,',
     replace: 'not_before_ms: 0,',
     tests: NOTIFY_TESTS,
@@ -137,7 +132,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'unconditional-incident',
     mistake: 'a notice that is there already is stored once more',
-    file: 'shared/alerts/alert-items.ts',
+    file: 'shared/alerts/incidents.ts',
     find: "condition: { kind: 'absent', name: 'notice' } as const,",
     replace: '',
     tests: NOTIFY_TESTS,
@@ -153,7 +148,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'one-bad-item',
     mistake: 'an incident that cannot be read stops its channel',
-    file: INCIDENTS,
+    file: MEMORY,
     find: 'if (!parsed.success) onUnreadable(key);',
     replace: "if (!parsed.success) throw new Error('unreadable');",
     tests: LOSS_TESTS,
@@ -179,7 +174,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'replays-alert',
     mistake: 'a replay wakes people',
-    file: EVENTS,
+    file: NOTIFY,
     find: "if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;",
     replace: '',
     tests: NOTIFY_TESTS,
@@ -187,7 +182,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'gathered-wakes',
     mistake: 'an alert that was being gathered wakes people although what was given up is acknowledged',
-    file: ACKNOWLEDGED,
+    file: STANDING,
     find: 'if (!isOpen(record) && !wasBefore(notice, acknowledged.at)) return false;',
     replace: 'if (!isOpen(record)) return false;',
     tests: MUTES_TESTS,
@@ -196,7 +191,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'ended-for-ever',
     mistake: 'an acknowledgement holds back what happened after the incident had ended',
-    file: ACKNOWLEDGED,
+    file: STANDING,
     find: 'if (!isOpen(record) && !wasBefore(notice, acknowledged.at)) return false;',
     replace: '',
     tests: MUTES_TESTS,
@@ -248,7 +243,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'edited-every-minute',
     mistake: 'a message that names who takes care of its incident is edited again and again',
-    file: 'functions/notifier/sending/show-care.ts',
+    file: 'functions/notifier/sending/upkeep.ts',
     find: 'return isSameCare(thread.care, care) ? undefined : care;',
     replace: 'return care;',
     tests: 'test/notifier/care.test.ts',
@@ -256,7 +251,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'forgets-who',
     mistake: 'a message no longer names who has acknowledged its incident when it is edited later',
-    file: 'functions/notifier/sending/show-care.ts',
+    file: 'functions/notifier/sending/upkeep.ts',
     find: 'return { ...thread, care: careOf(record, policy.stored_mutes ?? [], clock.now()) };',
     replace: 'return { ...thread, care: {} };',
     tests: 'test/notifier/care.test.ts',

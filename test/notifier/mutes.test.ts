@@ -1,9 +1,13 @@
 /** What people have muted or acknowledged while the bridge runs, from the table to what a channel gets. */
 
 import { describe, expect, test } from 'vitest';
-import { sweep } from '../../functions/notifier/notify.ts';
-import { incidentIdOf } from '../../shared/alerts/alert-items.ts';
-import { acknowledge, createIncidentStore, withdrawAcknowledgement } from '../../shared/alerts/incidents.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
+import {
+  acknowledge,
+  createIncidentStore,
+  incidentIdOf,
+  withdrawAcknowledgement,
+} from '../../shared/alerts/incidents.ts';
 import type { MuteScope } from '../../shared/alerts/mutes.ts';
 import { createConfiguredMutes, createMuteStore } from '../../shared/alerts/mutes.ts';
 import { operationStalled } from '../../shared/events/catalog.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sweep } from '../../functions/notifier/notify.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
 import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 

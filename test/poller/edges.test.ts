@@ -1,8 +1,7 @@
 /** Tests what an upstream rarely does: nothing happens for months, lists are cut, and projects come late. */
 
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../shared/records/operation.ts';
-import type { Backfill } from '../../shared/records/operation-record.ts';
+import type { Backfill, Operation } from '../../shared/records/operation-record.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/close-stage.ts';

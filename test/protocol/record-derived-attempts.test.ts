@@ -3,8 +3,11 @@ import { type DeriveDeps, type DerivedStore, recordDerived } from '../../shared/
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { startedWith } from '../../shared/records/derivations.ts';
 import { PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
+import {
+  decideNextRecord,
+  type Operation,
+  type OperationRecord,
+} from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

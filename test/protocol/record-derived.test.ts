@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { recordCommand } from '../../shared/protocol/record-command.ts';
-import type { Operation } from '../../shared/records/operation.ts';
+import type { Operation } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';

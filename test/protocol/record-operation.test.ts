@@ -2,8 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type RecordDeps, recordOperation } from '../../shared/protocol/record-operation.ts';
 import { PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
+import {
+  decideNextRecord,
+  type Operation,
+  type OperationRecord,
+} from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey } from '../../shared/store/keys.ts';
 import { UnreadableItemError } from '../../shared/store/unreadable.ts';

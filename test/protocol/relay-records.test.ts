@@ -10,8 +10,11 @@ import {
 import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
 import { BATCH_ENTRIES_MAX, type EntryOutcome, pendingEntries } from '../../shared/records/journal.ts';
 import type { Acknowledged, JournalRecord } from '../../shared/records/journal-record.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
+import {
+  decideNextRecord,
+  type Operation,
+  type OperationRecord,
+} from '../../shared/records/operation-record.ts';
 import type { Timestamp } from '../../shared/records/time.ts';
 import { keyOf } from '../../shared/store/items.ts';
 import { parkedKey } from '../../shared/store/keys.ts';

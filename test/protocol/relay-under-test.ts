@@ -2,8 +2,7 @@
 
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { startedWith } from '../../shared/records/derivations.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import { decideNextRecord, type Operation } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/bridge-store.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

@@ -1,10 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideReadiness, joinCreation, unknownOperations } from '../../shared/records/branch-readiness.ts';
-import { startedWith } from '../../shared/records/derivations.ts';
+import {
+  decideReadiness,
+  joinCreation,
+  startedWith,
+  unknownOperations,
+} from '../../shared/records/derivations.ts';
 import type { BranchRecord } from '../../shared/records/journal-record.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideWatchEnd, type OperationRecord } from '../../shared/records/operation-record.ts';
+import {
+  decideWatchEnd,
+  type Operation,
+  type OperationRecord,
+} from '../../shared/records/operation-record.ts';
 
 import { anOperation, aRecord, NOON_MS } from '../builders.ts';
 

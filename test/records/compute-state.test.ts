@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideComputeStates } from '../../shared/records/compute-state.ts';
 import type { ComputeRecord } from '../../shared/records/journal-record.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import type { OperationRecord } from '../../shared/records/operation-record.ts';
+import type { Operation, OperationRecord } from '../../shared/records/operation-record.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const timeAt = (second: number) => new Date(NOON_MS + second * 1_000).toISOString().replace('.000', '');

@@ -1,8 +1,8 @@
 /** A record is in the work index while something of it is left to read or to publish. */
 
 import { describe, expect, test } from 'vitest';
-import { decideReadiness, joinCreation } from '../../shared/records/branch-readiness.ts';
 import { decideComputeStates } from '../../shared/records/compute-state.ts';
+import { decideReadiness, joinCreation } from '../../shared/records/derivations.ts';
 import { hasWork } from '../../shared/records/journal-record.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 

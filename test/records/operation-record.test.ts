@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../shared/records/journal.ts';
 import { acknowledged, hasWork } from '../../shared/records/journal-record.ts';
-import { decideTransition } from '../../shared/records/operation.ts';
 import {
   decideNextRecord,
+  decideTransition,
   decideWatchEnd,
   isOpen,
   isSettled,

@@ -7,8 +7,13 @@ import { describe, expect, test } from 'vitest';
 import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
 import { decideSettlement } from '../../shared/records/command-record.ts';
 import { planAcknowledgement, planBatches } from '../../shared/records/journal.ts';
-import { decideTransition, type Operation } from '../../shared/records/operation.ts';
-import { decideNextRecord, decideStall, decideWatchEnd } from '../../shared/records/operation-record.ts';
+import {
+  decideNextRecord,
+  decideStall,
+  decideTransition,
+  decideWatchEnd,
+  type Operation,
+} from '../../shared/records/operation-record.ts';
 import {
   decideDiscovery,
   decideUnreachable,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { subjectsOf } from '../../shared/records/derivations.ts';
-import type { Operation } from '../../shared/records/operation.ts';
 import {
   decideNextRecord,
   decideStall,
   decideWatchEnd,
+  type Operation,
   type OperationRecord,
 } from '../../shared/records/operation-record.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';

@@ -2,7 +2,7 @@
 
 import type { WorldOperation } from '../../infra/simulator/world/project-state.ts';
 import type { World } from '../../infra/simulator/world/world.ts';
-import type { Operation } from '../../shared/records/operation.ts';
+import type { Operation } from '../../shared/records/operation-record.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { cursorOf, microsecondsOf } from './upstream-model.ts';

@@ -3,8 +3,12 @@
 import { describe, expect, test } from 'vitest';
 import { pendingEntries } from '../../shared/records/journal.ts';
 import { acknowledged } from '../../shared/records/journal-record.ts';
-import type { Operation } from '../../shared/records/operation.ts';
-import { decideNextRecord, decideWatchEnd, isOpen } from '../../shared/records/operation-record.ts';
+import {
+  decideNextRecord,
+  decideWatchEnd,
+  isOpen,
+  type Operation,
+} from '../../shared/records/operation-record.ts';
 import type { Timestamp } from '../../shared/records/time.ts';
 import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey, parkedWorkOf, projectKey } from '../../shared/store/keys.ts';

@@ -10,7 +10,7 @@ import {
   subscriptionPattern,
   subscriptionSummary,
 } from '../../shared/events/subscription/subscription.ts';
-import { isTerminal } from '../../shared/records/operation.ts';
+import { isTerminal } from '../../shared/records/operation-record.ts';
 import { aSubscription, subscriptions } from './subscriptions.ts';
 
 interface Envelope {

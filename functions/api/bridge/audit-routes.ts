@@ -11,7 +11,7 @@ import {
   auditRecord,
 } from '../read-model/audit-reader.ts';
 import { isAmong } from '../read-model/list-page.ts';
-import { accountWide, scopeMissing } from '../serving/fence.ts';
+import { accountWide, scopeMissing } from '../serving/admission.ts';
 import type { Route } from '../serving/route.ts';
 import { cursor, filterList, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
 

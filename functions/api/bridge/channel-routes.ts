@@ -1,7 +1,7 @@
 /** Has a channel of alerts tried: one alert that says of itself that nothing has happened. */
 
 import * as z from 'zod';
-import { waitingNotice } from '../../../shared/alerts/alert-items.ts';
+import { waitingNotice } from '../../../shared/alerts/incidents.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Table } from '../../../shared/store/table.ts';

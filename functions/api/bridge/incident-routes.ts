@@ -2,19 +2,20 @@
 
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
 import {
   acknowledge,
   acknowledgement,
   GRAVITIES,
   type IncidentRecord,
+  type IncidentStore,
+  incidentIdOf,
+  incidentOf,
   isOpen,
   withdrawAcknowledgement,
 } from '../../../shared/alerts/incidents.ts';
 import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
-import { isTerminal } from '../../../shared/records/operation.ts';
+import { isTerminal } from '../../../shared/records/operation-record.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isAmong } from '../read-model/list-page.ts';

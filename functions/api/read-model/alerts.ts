@@ -5,15 +5,16 @@
 
 import * as z from 'zod';
 import {
+  type Acknowledgement,
   DEAF_MS,
   deafMsOf,
+  type IncidentStore,
   incidentIdOf,
   incidentOf,
   keyPart,
   type NoticeOutcome,
   olderIncidentFields,
-} from '../../../shared/alerts/alert-items.ts';
-import type { Acknowledgement, IncidentStore } from '../../../shared/alerts/incidents.ts';
+} from '../../../shared/alerts/incidents.ts';
 import { isInScope, type Mute, type MuteStore } from '../../../shared/alerts/mutes.ts';
 import type { OperationRecord } from '../../../shared/records/operation-record.ts';
 import {

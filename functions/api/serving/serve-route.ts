@@ -13,8 +13,15 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { type Authenticator, bearerOf } from './authenticate.ts';
-import { checkBody, checkPermission, checkQuery, refuseUnlessActive, useAllowance } from './fence.ts';
+import {
+  type Authenticator,
+  bearerOf,
+  checkBody,
+  checkPermission,
+  checkQuery,
+  refuseUnlessActive,
+  useAllowance,
+} from './admission.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
 import {

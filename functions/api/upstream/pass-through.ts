@@ -12,8 +12,6 @@ import { needsApproval } from '../../../shared/callers/tokens.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
 import type { ExtraRoute } from '../../../shared/config/api-config.ts';
-import type { Secret } from '../../../shared/runtime/secret.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import {
   type Call,
   declaredBody,
@@ -29,23 +27,27 @@ import {
   type Waiting,
 } from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
-import { refuseUnlessActive } from '../serving/fence.ts';
+import { refuseUnlessActive } from '../serving/admission.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import { type ApiAnswer, type ApiRequest, type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
 import {
   isAnsweredAtEnd,
   isQueued,
   isReadyAwaited,
-  type PatientCallers,
   preferredWaitMs,
   traceparentOf,
   waitingPlace,
 } from '../serving/waiting.ts';
 import { queuedAnswer, refuseWhileFrozen } from './account-queue.ts';
 import { askForApproval } from './approve-command.ts';
-import { type CallbackDeps, taskTokenOf, withCallback } from './command-callback.ts';
-import { answerOfQueued, type QueueDeps, queueCommand } from './queue-command.ts';
-import { settleCommand, startedCommand } from './settle-command.ts';
+import {
+  type CallbackDeps,
+  settleCommand,
+  startedCommand,
+  taskTokenOf,
+  withCallback,
+} from './command-end.ts';
+import { answerOfQueued, queueCommand } from './queue-command.ts';
 import { commandAnswer, shownOutcome, shownTo, unansweredProblem } from './shown-answer.ts';
 
 /** A configuration adds calls to the table, and opens closed ones. */
@@ -148,7 +150,7 @@ function callOfExtra(route: ExtraRoute): Call {
   };
 }
 
-export interface PassThroughDeps extends QueueDeps, ReadDeps, CallbackDeps {
+interface PassThroughDeps extends CallbackDeps {
   readonly accounts: PerAccount<UpstreamAccount>;
   readonly standingOf: StandingOf;
 }
@@ -211,7 +213,7 @@ async function sendForCaller(
   }
   await refuseWhileFrozen(account.queue.freeze);
   if (isAnsweredAtEnd(caller, headers.prefer)) return passSettled(deps, account, command, request);
-  const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
+  const waiting = lockWait(deps, account, request);
   const outcome = await sendCommand(deps, account, command, waiting);
   const queued = await answerOfQueued(deps, account.queue, outcome, request);
   return queued ?? shownOnceRecorded(command, request, outcome);
@@ -278,13 +280,6 @@ function accountOf({ accounts }: PassThroughDeps, { account_id }: Caller): Upstr
   });
 }
 
-interface ReadDeps {
-  readonly patient: PatientCallers;
-  readonly telemetry: Telemetry;
-  /** This key seals cursors. */
-  readonly pepper: () => Promise<Secret>;
-}
-
 /**
  * A process has at most this many sockets for reads. On Lambda it serves one request at a time, and on one machine as
  * many as callers send: each read has an answer of up to five megabytes in memory.
@@ -292,12 +287,11 @@ interface ReadDeps {
 export const READ_SOCKETS_MAX = 100;
 
 async function passRead(
-  deps: ReadDeps,
-  { upstream, fairShare }: UpstreamAccount,
+  deps: PassThroughDeps,
+  account: UpstreamAccount,
   target: ForwardableCall,
   request: ApiRequest,
 ): Promise<ApiAnswer> {
-  const { telemetry, patient } = deps;
   const { caller, requestId, ids, body, headers } = request;
   const cursors = cursorSealOf(caller, await deps.pepper());
   const listsProjects = target.call.reach === 'own_projects' || target.call.reach === 'listed_projects';
@@ -305,8 +299,8 @@ async function passRead(
     listsProjects && caller.projectIds !== undefined ? opened(request.query, cursors) : request.query;
   const [userAgent, traceparent] = [headers['user-agent'], traceparentOf(headers)];
   const call = { requestId, target, ids, query, body, userAgent, traceparent };
-  const waiting = lockWait({ patient, fairShare }, request);
-  const result = await forwardCall({ upstream, telemetry }, call, waiting);
+  const waiting = lockWait(deps, account, request);
+  const result = await forwardCall({ upstream: account.upstream, telemetry: deps.telemetry }, call, waiting);
   if (result.kind === 'unanswered') throw unansweredProblem(result.failure, target.call);
   return shownTo({ caller, cursors }, result.answer, target);
 }
@@ -324,13 +318,12 @@ function opened(query: ApiRequest['query'], cursors: CursorSeal): ApiRequest['qu
   }
 }
 
-interface LockWaitDeps {
-  readonly patient: PatientCallers;
-  readonly fairShare: UpstreamAccount['fairShare'];
-}
-
 /** The caller's free place is taken before the first wait, and given back when the upstream's last answer is there. */
-function lockWait({ patient, fairShare }: LockWaitDeps, { caller, headers, signal }: ApiRequest): Waiting {
+function lockWait(
+  { patient }: PassThroughDeps,
+  { fairShare }: UpstreamAccount,
+  { caller, headers, signal }: ApiRequest,
+): Waiting {
   const patienceMs = preferredWaitMs(headers.prefer);
   const place = waitingPlace(patient, caller, patienceMs);
   return {

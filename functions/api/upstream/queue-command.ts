@@ -15,7 +15,7 @@ import type { Wakes } from '../../../shared/commands/wakes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
-import { rateLimited } from '../serving/fence.ts';
+import { rateLimited } from '../serving/admission.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { asyncWaitMs, deadlineMsOf, type PatientCallers, waitFor } from '../serving/waiting.ts';

@@ -12,8 +12,8 @@ import { readBounded } from '../../../shared/runtime/foreign-text.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Thread } from '../deciding/incident.ts';
 import type { Care } from '../deciding/incident-record.ts';
-import type { Message, MessageLimits } from '../deciding/message-plan.ts';
-import type { Notice, Severity } from '../deciding/notice.ts';
+import type { Message, Notice, Severity } from '../deciding/notice.ts';
+import type { MessageLimits } from '../deciding/waking.ts';
 import type { AlertLinks } from '../deciding/wording.ts';
 
 export type SendResult =

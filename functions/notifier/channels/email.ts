@@ -5,12 +5,18 @@
 
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
-import { ERROR_CHARACTERS_MAX, mailSubject, mailText, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
-import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';
-import type { Message, MessageLimits } from '../deciding/message-plan.ts';
-import type { Notice } from '../deciding/notice.ts';
+import type { Message, Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
-import { latestOfEach } from '../deciding/waking.ts';
+import {
+  ERROR_CHARACTERS_MAX,
+  headlineOf,
+  headlineOfMany,
+  headlineWithError,
+  mailSubject,
+  mailText,
+  VALUE_CHARACTERS_MAX,
+} from '../deciding/text.ts';
+import { latestOfEach, type MessageLimits } from '../deciding/waking.ts';
 import {
   type AlertLinks,
   type CommonCause,

@@ -4,17 +4,26 @@
  */
 
 import { createHash } from 'node:crypto';
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import type { Page } from '../../../shared/alerts/channel-apps.ts';
-import { GRAVITIES, type Gravity } from '../../../shared/alerts/incidents.ts';
+import { GRAVITIES, type Gravity, incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../shared/records/time.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
-import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
-import { headlineOfMany, headlineWithError } from '../deciding/headline.ts';
 import { gravityOf, saysHowItStands } from '../deciding/incident-record.ts';
-import type { Message } from '../deciding/message-plan.ts';
-import { type Notice, type NoticeKind, type Severity, TROUBLE_ENDS } from '../deciding/notice.ts';
+import {
+  type Message,
+  type Notice,
+  type NoticeKind,
+  type Severity,
+  TROUBLE_ENDS,
+} from '../deciding/notice.ts';
 import { rankOf, worstOf } from '../deciding/policy.ts';
+import {
+  cleanText,
+  ERROR_CHARACTERS_MAX,
+  headlineOfMany,
+  headlineWithError,
+  VALUE_CHARACTERS_MAX,
+} from '../deciding/text.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import { type AlertLinks, factsOf, meaningOf, operationUrl, zonedTime } from '../deciding/wording.ts';
 

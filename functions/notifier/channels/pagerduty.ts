@@ -6,8 +6,8 @@ import { secretArn } from '../../../shared/config/account-rules.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { HIDDEN_MARK, type Secret } from '../../../shared/runtime/secret.ts';
-import { cleanText } from '../deciding/clean-text.ts';
-import type { MessageLimits } from '../deciding/message-plan.ts';
+import { cleanText } from '../deciding/text.ts';
+import type { MessageLimits } from '../deciding/waking.ts';
 import type { AlertLinks } from '../deciding/wording.ts';
 import {
   defineChannelKind,

@@ -3,18 +3,24 @@
  * and Open. All text from outside stands in code spans, where it has no effect.
  */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import {
   BUTTON_INCIDENTS_MAX,
   type SlackAction,
   type SlackBot,
 } from '../../../shared/alerts/channel-apps.ts';
-import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
-import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import type { Care } from '../deciding/incident-record.ts';
-import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
-import type { Notice, Severity } from '../deciding/notice.ts';
+import { incidentCountOf, type Message, type Notice, type Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
+import {
+  cleanText,
+  ERROR_CHARACTERS_MAX,
+  headlineOf,
+  headlineOfMany,
+  headlineWithError,
+  slackCode,
+  VALUE_CHARACTERS_MAX,
+} from '../deciding/text.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import {
   type AlertLinks,

@@ -4,17 +4,16 @@
  */
 
 import * as z from 'zod';
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { type SlackBot, slackBotOf } from '../../../shared/alerts/channel-apps.ts';
-import { isOngoing, type Operations } from '../../../shared/alerts/incidents.ts';
+import { incidentOf, isOngoing, type Operations } from '../../../shared/alerts/incidents.ts';
 import { secretArn } from '../../../shared/config/account-rules.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { noteOperations, standingOf } from '../deciding/incident-record.ts';
-import type { Message, MessageLimits } from '../deciding/message-plan.ts';
-import type { Notice } from '../deciding/notice.ts';
+import type { Message, Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
+import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/text.ts';
+import type { MessageLimits } from '../deciding/waking.ts';
 import { counted } from '../deciding/wording.ts';
 import {
   type Before,

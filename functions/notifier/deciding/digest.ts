@@ -3,8 +3,8 @@
  * how that compares with the digest before, and how many alerts were held back because people wanted that.
  */
 
-import { isByWrongClock } from './channel-pace.ts';
 import type { Notice } from './notice.ts';
+import { isByWrongClock } from './waking.ts';
 
 /** A channel gets at most one digest in this time. */
 const DIGEST_MS = 3_600_000;

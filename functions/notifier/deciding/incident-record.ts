@@ -4,11 +4,12 @@
  */
 
 import * as z from 'zod';
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import {
   GRAVITIES,
   type Gravity,
   type IncidentRecord,
+  incidentIdOf,
+  incidentOf,
   isOngoing,
   isOpen,
   type Operations,

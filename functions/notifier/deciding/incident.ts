@@ -4,12 +4,10 @@
  */
 
 import * as z from 'zod';
-import { olderIncidentFields } from '../../../shared/alerts/alert-items.ts';
-import { isOngoing, operationsSchema } from '../../../shared/alerts/incidents.ts';
-import { isByWrongClock } from './channel-pace.ts';
+import { isOngoing, olderIncidentFields, operationsSchema } from '../../../shared/alerts/incidents.ts';
 import { careSchema, noteOperations, standingOf } from './incident-record.ts';
 import { type Notice, noticeSchema, type PendingNotice, projectOf } from './notice.ts';
-import { hasLasted, leastPatienceMsOf, mayHeal, type Patience } from './waking.ts';
+import { hasLasted, isByWrongClock, leastPatienceMsOf, mayHeal, type Patience } from './waking.ts';
 
 /** Some channels keep one message for an incident. It is edited in place, and replies go into its thread. */
 export const threadSchema = z.object({

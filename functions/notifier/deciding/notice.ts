@@ -1,8 +1,7 @@
 /** Defines a notice: one thing that people have to know, as it is stored, planned and shown. */
 
 import * as z from 'zod';
-import { incidentNameOf } from '../../../shared/alerts/alert-items.ts';
-import { GRAVITIES } from '../../../shared/alerts/incidents.ts';
+import { GRAVITIES, incidentNameOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 
 const healedCounts = z.object({
   operation_count: z.number(),
@@ -255,3 +254,10 @@ export function noticeOfKey({ id, severity, account_id, project_id, action }: Ke
 }
 
 export type KeyFields = Pick<PendingNotice, 'id' | 'severity' | 'account_id' | 'project_id' | 'action'>;
+
+/** A message has the notices of each incident as a group. No group is more severe than the one above it. */
+export type Message = readonly (readonly Notice[])[];
+
+export function incidentCountOf(message: Message): number {
+  return new Set(message.flat().map(incidentOf)).size;
+}

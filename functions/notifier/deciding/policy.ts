@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { isInScope, type Mute } from '../../../shared/alerts/mutes.ts';
 import {
   covers,

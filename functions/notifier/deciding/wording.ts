@@ -1,8 +1,7 @@
 /** Words an alert: what happened, what to do, and where to look. The channels only lay the words out. */
 
-import type * as z from 'zod';
 import { alikeWords, usualCountWords } from '../../../shared/alerts/common-cause.ts';
-import type { accountDegraded } from '../../../shared/events/catalog.ts';
+import type { DegradedReason } from '../../../shared/records/journal-entries.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 
@@ -127,7 +126,7 @@ export function saysOnlyHeldBack({ healed }: Notice): boolean {
   return healed?.operation_count === 0;
 }
 
-export const KEY_REJECTED: z.infer<typeof accountDegraded.detail>['reason'] = 'key_rejected';
+export const KEY_REJECTED: DegradedReason = 'key_rejected';
 
 export function titleOf(notice: Notice): string {
   const { kind, has_ended, is_test } = notice;

@@ -1,150 +1,101 @@
 /**
- * Makes messages of notices that were read, finds those that only change a list, and adds what people ask next: what
- * the history of the operation says, how often the action failed in the last hour, and who fails alike.
+ * Plans messages of notices that were read: one per incident while there are few, and a few for all incidents in a
+ * storm, the most severe first. Those that only change a list are edits of it. Each message gets what people ask next:
+ * what the history of the operation says, how often the action failed in the last hour, and who fails alike.
  */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import {
-  alikeOf,
-  type OpenIncidents,
-  type Surroundings,
-  TOGETHER_MS,
-} from '../../../shared/alerts/common-cause.ts';
-import type { IncidentRecord, IncidentStore } from '../../../shared/alerts/incidents.ts';
+import { alikeOf, type Surroundings, TOGETHER_MS } from '../../../shared/alerts/common-cause.ts';
+import { type IncidentRecord, incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { HOUR_MS } from '../../../shared/records/time.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { NotifierDeps } from '../alert-store.ts';
+import type { StoredIncidents } from '../channel-memory.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { FAILURES_KEPT_MAX, hasEnded, saysHowItStands } from '../deciding/incident-record.ts';
-import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
-import type { Notice, WaitingNotice } from '../deciding/notice.ts';
-import { type Mutes, wasMuted } from '../deciding/policy.ts';
-import type { StoredIncidents } from './channel-state.ts';
+import type { Message, Notice, NoticeKind, WaitingNotice } from '../deciding/notice.ts';
+import { type Mutes, rankOf, wasMuted } from '../deciding/policy.ts';
+import type { MessageLimits } from '../deciding/waking.ts';
 
-/** Returns whether people have use for the context: the alert is about an action of a project, and about something bad. */
-function hasContext({ project_id, action, severity, kind }: Notice): boolean {
-  return project_id !== undefined && action !== undefined && severity !== 'info' && kind !== 'unreadable';
+/** Plans at most `slotCount` messages. Notices that are left over stay waiting and are planned again. */
+export function planMessages(
+  incidents: readonly (readonly Notice[])[],
+  slotCount: number,
+  limits: MessageLimits,
+): readonly Message[] {
+  if (slotCount <= 0) return [];
+  const sorted = incidents
+    .filter((notices) => notices.length > 0)
+    .map((notices) => notices.toSorted(bySeverity))
+    .toSorted(byFirst);
+  const single = sorted.flatMap((notices) => inMessages(notices, limits));
+  // The last free slot is kept for a message about everything that is left, instead of one more incident.
+  if (single.length <= Math.max(1, slotCount - 1)) return single.map((notices) => [notices]);
+  const lines = sorted.flatMap((notices) => bySeverityAlone(notices)).toSorted(byWorst);
+  return inMessages(lines.flat(), limits).slice(0, slotCount).map(byIncident);
 }
 
-/** Returns when the incident of the notice began, in milliseconds since the epoch. */
-function beganMsOf({ changed_at, observed_at }: Notice, record: IncidentRecord | undefined): number {
-  return Date.parse(record?.began_at ?? changed_at ?? observed_at);
+function inMessages(
+  notices: readonly Notice[],
+  { noticesPerMessageMax, sizeMax = Number.POSITIVE_INFINITY, sizeOf = () => 0 }: MessageLimits,
+): readonly (readonly Notice[])[] {
+  const messages: Notice[][] = [];
+  let size = 0;
+  for (const notice of notices) {
+    const last = messages.at(-1);
+    const added = sizeOf(notice, last?.at(-1));
+    if (last === undefined || last.length === noticesPerMessageMax || size + added > sizeMax) {
+      messages.push([notice]);
+      size = sizeOf(notice, undefined);
+    } else {
+      last.push(notice);
+      size += added;
+    }
+  }
+  return messages;
 }
 
-/** Returns the fields that the notice gets when it is sent. One about which nothing is known is missing. */
-export function contextOf(
-  notice: Notice,
-  record: IncidentRecord | undefined,
-  { around, nowMs }: { readonly around: Surroundings; readonly nowMs: number },
-): { readonly last_hour?: Notice['last_hour']; readonly alike?: Notice['alike'] } {
-  const recent = (record?.failures ?? []).filter(({ at_ms }) => at_ms > nowMs - HOUR_MS);
-  const alike = alikeOf({ ...notice, beganMs: beganMsOf(notice, record) }, around, nowMs);
-  return {
-    ...(recent.length > 0 && {
-      last_hour: {
-        attempt_count: recent.reduce((sum, { attempt_count }) => sum + attempt_count, 0),
-        ...(recent.length >= FAILURES_KEPT_MAX && { is_least: true }),
-      },
-    }),
-    ...(alike && { alike }),
-  };
+/** Splits the notices of one incident by severity. */
+function bySeverityAlone(notices: readonly Notice[]): readonly (readonly Notice[])[] {
+  return [...Map.groupBy(notices, ({ severity }) => severity).values()];
+}
+
+function byIncident(notices: readonly Notice[]): Message {
+  const groups: Notice[][] = [];
+  for (const notice of notices) {
+    const last = groups.at(-1);
+    if (last?.[0] !== undefined && incidentOf(last[0]) === incidentOf(notice)) last.push(notice);
+    else groups.push([notice]);
+  }
+  return groups;
+}
+
+function bySeverity(a: Notice, b: Notice): number {
+  return rankOf(b.severity) - rankOf(a.severity) || byNeed(a, b) || byTime(a, b);
+}
+
+function byTime(a: Notice, b: Notice): number {
+  if (a.observed_at !== b.observed_at) return a.observed_at < b.observed_at ? -1 : 1;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+function byFirst([a]: readonly Notice[], [b]: readonly Notice[]): number {
+  return a === undefined || b === undefined ? 0 : bySeverity(a, b);
 }
 
 /**
- * Returns the notices of a message, those with the common cause that the rule finds. All of them are of one action and
- * account, and the earliest stands for them.
+ * Compares severity, and among equals what waits for a person. The sort is stable, so the lines of one incident stay
+ * together.
  */
-function withCommonCause(notices: readonly Notice[], around: Surroundings, nowMs: number): readonly Notice[] {
-  const [earliest] = notices.toSorted((a, b) => beganMsOf(a, undefined) - beganMsOf(b, undefined));
-  const alike = earliest && alikeOf({ ...earliest, beganMs: beganMsOf(earliest, undefined) }, around, nowMs);
-  if (earliest === undefined || !alike?.is_service) return notices;
-  const lastMs = beganMsOf(earliest, undefined) + TOGETHER_MS;
-  return notices.map((notice) => (beganMsOf(notice, undefined) <= lastMs ? { ...notice, alike } : notice));
+function byWorst([a]: readonly Notice[], [b]: readonly Notice[]): number {
+  if (a === undefined || b === undefined) return 0;
+  return rankOf(b.severity) - rankOf(a.severity) || byNeed(a, b);
 }
 
-export interface ContextDeps {
-  readonly store: {
-    readonly incidentsOf: (accountId: string) => IncidentStore;
-    /** Resolves to incidents of the account that have not ended and began after this time, the oldest first. */
-    readonly openIncidents: (accountId: string, sinceMs: number) => Promise<OpenIncidents>;
-  };
-  /**
-   * Resolves to how many operations of the action usually begin to fail within a minute in the account, and to undefined
-   * while too little is known. Without it, alerts do not say what is usual.
-   */
-  readonly usualFailuresOf?: ((accountId: string, action: string) => Promise<number | undefined>) | undefined;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-}
+/** None of these goes on by itself, while a failed operation may still be retried. */
+const WAITS_FOR_A_PERSON: ReadonlySet<NoticeKind> = new Set(['account_degraded', 'given_up', 'stalled']);
 
-/**
- * A message about one alert gets all its context, and one about many only what says that the service is at fault. An alert
- * is never late or lost for its context: when that cannot be read, the message goes without it.
- */
-export async function withContext(deps: ContextDeps, message: Message): Promise<Message> {
-  const [notice, second] = message.flat();
-  if (notice === undefined) return message;
-  try {
-    if (second !== undefined) return await withCommonCauses(deps, message);
-    return hasContext(notice) ? [[await withinAccount(deps, notice)]] : message;
-  } catch (error) {
-    const { account_id } = notice;
-    deps.telemetry.log('warn', 'alert.context_not_read', { account_id, reason: toError(error).name });
-    return message;
-  }
-}
-
-/** A message names at most this many causes. Each takes a read of the index. */
-const CAUSES_MAX = 3;
-
-/** Only an action that fails in several projects of the message is looked at. */
-async function withCommonCauses(
-  { store, usualFailuresOf, clock }: ContextDeps,
-  message: Message,
-): Promise<Message> {
-  if (usualFailuresOf === undefined) return message;
-  const groups = Map.groupBy(
-    message.flat().filter(hasContext),
-    ({ account_id, action }) => `${account_id} ${action}`,
-  );
-  const largest = [...groups.values()]
-    .map((notices) => ({ notices, projectCount: new Set(notices.map(({ project_id }) => project_id)).size }))
-    .filter(({ projectCount }) => projectCount > 1)
-    .toSorted((a, b) => b.projectCount - a.projectCount)
-    .slice(0, CAUSES_MAX);
-  const caused = new Map<string, Notice>();
-  for (const { notices } of largest) {
-    const [first] = notices;
-    if (first === undefined) continue;
-    const { account_id, action = '' } = first;
-    const sinceMs = Math.min(...notices.map((notice) => beganMsOf(notice, undefined))) - TOGETHER_MS;
-    if (Number.isNaN(sinceMs)) continue;
-    const [open, usualPerMinute] = await Promise.all([
-      store.openIncidents(account_id, sinceMs),
-      usualFailuresOf(account_id, action),
-    ]);
-    for (const notice of withCommonCause(notices, { open, usualPerMinute }, clock.now()))
-      caused.set(notice.id, notice);
-  }
-  return message.map((notices) => notices.map((notice) => caused.get(notice.id) ?? notice));
-}
-
-async function withinAccount(
-  { store, usualFailuresOf, clock }: ContextDeps,
-  notice: Notice,
-): Promise<Notice> {
-  const { account_id, action = '' } = notice;
-  const record = await store.incidentsOf(account_id).read(incidentIdOf(incidentOf(notice)));
-  const sinceMs = beganMsOf(notice, record) - TOGETHER_MS;
-  const [open, usualPerMinute] = await Promise.all([
-    store.openIncidents(account_id, Number.isNaN(sinceMs) ? clock.now() : sinceMs),
-    usualFailuresOf?.(account_id, action),
-  ]);
-  return {
-    ...notice,
-    ...contextOf(notice, record, { around: { open, usualPerMinute }, nowMs: clock.now() }),
-  };
+function byNeed(a: Notice, b: Notice): number {
+  return Number(WAITS_FOR_A_PERSON.has(b.kind)) - Number(WAITS_FOR_A_PERSON.has(a.kind));
 }
 
 export interface PlannedMessage {
@@ -171,8 +122,8 @@ export function messagesOf(
   { limits, slotCount, incidents, at_ms }: PlanTerms,
 ): readonly PlannedMessage[] {
   const skOf = new Map(found.map((one) => [shown(one, policy, incidents), one.sk]));
-  const byIncident = [...Map.groupBy(skOf.keys(), incidentOf).values()];
-  return planMessages(byIncident, slotCount, limits).map((message) => ({
+  const incidentsDue = [...Map.groupBy(skOf.keys(), incidentOf).values()];
+  return planMessages(incidentsDue, slotCount, limits).map((message) => ({
     message,
     sks: message.flat().flatMap((notice) => skOf.get(notice) ?? []),
     incidents,
@@ -226,4 +177,114 @@ export function divideListed(
   const byList = Map.groupBy(listed, ({ notice }) => listIn(terms.incidents, incidentOf(notice))?.ts);
   const edits = [...byList.values()].flatMap((own) => messagesOf(own, policy, { ...terms, slotCount: 1 }));
   return { edits: edits.slice(0, LISTS_EDITED_MAX), others };
+}
+
+/** Returns whether people have use for the context: the alert is about an action of a project, and about something bad. */
+function hasContext({ project_id, action, severity, kind }: Notice): boolean {
+  return project_id !== undefined && action !== undefined && severity !== 'info' && kind !== 'unreadable';
+}
+
+/** Returns when the incident of the notice began, in milliseconds since the epoch. */
+function beganMsOf({ changed_at, observed_at }: Notice, record: IncidentRecord | undefined): number {
+  return Date.parse(record?.began_at ?? changed_at ?? observed_at);
+}
+
+/** Returns the fields that the notice gets when it is sent. One about which nothing is known is missing. */
+export function contextOf(
+  notice: Notice,
+  record: IncidentRecord | undefined,
+  { around, nowMs }: { readonly around: Surroundings; readonly nowMs: number },
+): { readonly last_hour?: Notice['last_hour']; readonly alike?: Notice['alike'] } {
+  const recent = (record?.failures ?? []).filter(({ at_ms }) => at_ms > nowMs - HOUR_MS);
+  const alike = alikeOf({ ...notice, beganMs: beganMsOf(notice, record) }, around, nowMs);
+  return {
+    ...(recent.length > 0 && {
+      last_hour: {
+        attempt_count: recent.reduce((sum, { attempt_count }) => sum + attempt_count, 0),
+        ...(recent.length >= FAILURES_KEPT_MAX && { is_least: true }),
+      },
+    }),
+    ...(alike && { alike }),
+  };
+}
+
+/**
+ * Returns the notices of a message, those with the common cause that the rule finds. All of them are of one action and
+ * account, and the earliest stands for them.
+ */
+function withCommonCause(notices: readonly Notice[], around: Surroundings, nowMs: number): readonly Notice[] {
+  const [earliest] = notices.toSorted((a, b) => beganMsOf(a, undefined) - beganMsOf(b, undefined));
+  const alike = earliest && alikeOf({ ...earliest, beganMs: beganMsOf(earliest, undefined) }, around, nowMs);
+  if (earliest === undefined || !alike?.is_service) return notices;
+  const lastMs = beganMsOf(earliest, undefined) + TOGETHER_MS;
+  return notices.map((notice) => (beganMsOf(notice, undefined) <= lastMs ? { ...notice, alike } : notice));
+}
+
+/**
+ * A message about one alert gets all its context, and one about many only what says that the service is at fault. An alert
+ * is never late or lost for its context: when that cannot be read, the message goes without it.
+ */
+export async function withContext(deps: NotifierDeps, message: Message): Promise<Message> {
+  const [notice, second] = message.flat();
+  if (notice === undefined) return message;
+  try {
+    if (second !== undefined) return await withCommonCauses(deps, message);
+    return hasContext(notice) ? [[await withinAccount(deps, notice)]] : message;
+  } catch (error) {
+    const { account_id } = notice;
+    deps.telemetry.log('warn', 'alert.context_not_read', { account_id, reason: toError(error).name });
+    return message;
+  }
+}
+
+/** A message names at most this many causes. Each takes a read of the index. */
+const CAUSES_MAX = 3;
+
+/** Only an action that fails in several projects of the message is looked at. */
+async function withCommonCauses(
+  { store, usualFailuresOf, clock }: NotifierDeps,
+  message: Message,
+): Promise<Message> {
+  if (usualFailuresOf === undefined) return message;
+  const groups = Map.groupBy(
+    message.flat().filter(hasContext),
+    ({ account_id, action }) => `${account_id} ${action}`,
+  );
+  const largest = [...groups.values()]
+    .map((notices) => ({ notices, projectCount: new Set(notices.map(({ project_id }) => project_id)).size }))
+    .filter(({ projectCount }) => projectCount > 1)
+    .toSorted((a, b) => b.projectCount - a.projectCount)
+    .slice(0, CAUSES_MAX);
+  const caused = new Map<string, Notice>();
+  for (const { notices } of largest) {
+    const [first] = notices;
+    if (first === undefined) continue;
+    const { account_id, action = '' } = first;
+    const sinceMs = Math.min(...notices.map((notice) => beganMsOf(notice, undefined))) - TOGETHER_MS;
+    if (Number.isNaN(sinceMs)) continue;
+    const [open, usualPerMinute] = await Promise.all([
+      store.openIncidents(account_id, sinceMs),
+      usualFailuresOf(account_id, action),
+    ]);
+    for (const notice of withCommonCause(notices, { open, usualPerMinute }, clock.now()))
+      caused.set(notice.id, notice);
+  }
+  return message.map((notices) => notices.map((notice) => caused.get(notice.id) ?? notice));
+}
+
+async function withinAccount(
+  { store, usualFailuresOf, clock }: NotifierDeps,
+  notice: Notice,
+): Promise<Notice> {
+  const { account_id, action = '' } = notice;
+  const record = await store.incidentsOf(account_id).read(incidentIdOf(incidentOf(notice)));
+  const sinceMs = beganMsOf(notice, record) - TOGETHER_MS;
+  const [open, usualPerMinute] = await Promise.all([
+    store.openIncidents(account_id, Number.isNaN(sinceMs) ? clock.now() : sinceMs),
+    usualFailuresOf?.(account_id, action),
+  ]);
+  return {
+    ...notice,
+    ...contextOf(notice, record, { around: { open, usualPerMinute }, nowMs: clock.now() }),
+  };
 }

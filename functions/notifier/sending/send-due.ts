@@ -1,19 +1,12 @@
 /** Works on all channels at once, each on its own. */
 
-import { incidentOf, subjectOfIncident } from '../../../shared/alerts/alert-items.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
+import { type IncidentRecord, incidentOf, subjectOfIncident } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { type NotifierDeps, WRITES_AT_ONCE } from '../alert-store.ts';
+import { type ChannelState, lastRingOf } from '../channel-memory.ts';
 import type { Channel } from '../channels/channel.ts';
-import {
-  freeSlots,
-  isAhead,
-  isGathering,
-  isJustTold,
-  isNeverGathered,
-  PAUSE_MS_MAX,
-} from '../deciding/channel-pace.ts';
 import {
   countAcknowledged,
   countHealed,
@@ -22,16 +15,30 @@ import {
   operationCountOf,
 } from '../deciding/digest.ts';
 import { noteHealed } from '../deciding/incident.ts';
-import type { MessageLimits } from '../deciding/message-plan.ts';
 import { type Notice, type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
 import { mutedUntilMs, reportsDigests } from '../deciding/policy.ts';
-import { type ChannelState, lastRingOf, WRITES_AT_ONCE } from './channel-state.ts';
+import {
+  freeSlots,
+  isAhead,
+  isGathering,
+  isJustTold,
+  isNeverGathered,
+  type MessageLimits,
+  PAUSE_MS_MAX,
+} from '../deciding/waking.ts';
 import { LIST_EDITS_APART_MS } from './plan-messages.ts';
-import { type HealedNotices, isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
-import { settlePages } from './settle-pages.ts';
-import { showCare } from './show-care.ts';
-import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
+import {
+  type HealedNotices,
+  HOLD_MS,
+  hold,
+  isAnyDue,
+  type Look,
+  planRound,
+  slotsOf,
+  type Turn,
+} from './turn.ts';
+import { settlePages, showCare } from './upkeep.ts';
 
 /** Channels work concurrently; one channel's outage or latency does not affect the others. A task that throws is logged. */
 export async function onEachChannel<Each extends { readonly name: string }>(
@@ -132,7 +139,7 @@ function takesDigests({ deps, channel }: Turn, digest: Notice): boolean {
 /** A holder looks for new notices this many times. What comes in later is sent by the next sweep. */
 const ROUNDS_MAX = 5;
 
-export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Promise<void> {
+export async function sendDue(deps: NotifierDeps, channel: Channel, look: Look): Promise<void> {
   const found = await deps.store.channels.read(channel.name);
   if (!(await isWorthwhile(deps, channel, { found, fresh: look.fresh }))) return;
   const turn: Turn = { deps, channel, look, state: found };
@@ -146,7 +153,7 @@ export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Pro
 }
 
 async function isWorthwhile(
-  deps: SendDeps,
+  deps: NotifierDeps,
   channel: Channel,
   { found, fresh }: { readonly found: ChannelState; readonly fresh: Look['fresh'] },
 ): Promise<boolean> {
@@ -212,7 +219,7 @@ function limitsOf({ channel, state }: Turn): MessageLimits {
 }
 
 function isGatheringNow(
-  { policy, clock }: SendDeps,
+  { policy, clock }: NotifierDeps,
   { isGathered }: Channel,
   state: ChannelState | undefined,
 ): boolean {
@@ -227,7 +234,7 @@ function isGatheringNow(
 
 /** A sweep holds nothing back, so that a critical notice waits for a minute at most. */
 function holdsCriticalNow(
-  { policy, clock }: SendDeps,
+  { policy, clock }: NotifierDeps,
   { isGathered }: Channel,
   { state, fresh }: { readonly state: ChannelState | undefined; readonly fresh: Look['fresh'] },
 ): boolean {

@@ -4,29 +4,31 @@
  * sent.
  */
 
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { incidentOf } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Before, Channel, Ring, SendResult } from '../channels/channel.ts';
-import { countedSends, noteInterruption, pauseAfter, startsGathering } from '../deciding/channel-pace.ts';
-import { cleanText } from '../deciding/clean-text.ts';
-import { headlineOf } from '../deciding/headline.ts';
-import { noteReported, type Thread } from '../deciding/incident.ts';
-import type { Message } from '../deciding/message-plan.ts';
-import type { Notice, WaitingNotice } from '../deciding/notice.ts';
-import { worstOf } from '../deciding/policy.ts';
-import { latestOfEach } from '../deciding/waking.ts';
+import { WRITES_AT_ONCE } from '../alert-store.ts';
 import {
   lastRingOf,
   type MessageUnderWay,
   type StoredIncidents,
   type StoredRing,
-  WRITES_AT_ONCE,
-} from './channel-state.ts';
-import { listWith, noteListed } from './lists.ts';
+} from '../channel-memory.ts';
+import type { Before, Channel, Ring, SendResult } from '../channels/channel.ts';
+import { noteReported, type Thread } from '../deciding/incident.ts';
+import type { Message, Notice, WaitingNotice } from '../deciding/notice.ts';
+import { worstOf } from '../deciding/policy.ts';
+import { cleanText, headlineOf } from '../deciding/text.ts';
+import {
+  countedSends,
+  latestOfEach,
+  noteInterruption,
+  pauseAfter,
+  startsGathering,
+} from '../deciding/waking.ts';
 import { isOnlyEdit, messagesOf, type PlannedMessage, withContext } from './plan-messages.ts';
-import { withCareNow } from './show-care.ts';
 import { hold, type Turn } from './turn.ts';
+import { listWith, noteListed, withCareNow } from './upkeep.ts';
 
 /**
  * A message of unknown outcome is repeated as it was this many times. Then it is planned anew, so that the notice

@@ -3,7 +3,7 @@
  * lasted how long, and how many operations began in each of the last days.
  */
 
-import { isTerminal, type Operation } from '../../../shared/records/operation.ts';
+import { isTerminal, type Operation } from '../../../shared/records/operation-record.ts';
 import { DAY_MS } from '../../../shared/records/time.ts';
 
 /** Says how many operations began in which time. Suspends are left out, because a running compute announces them. */

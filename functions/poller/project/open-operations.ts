@@ -6,11 +6,11 @@
 
 import { isJournalFull } from '../../../shared/records/journal.ts';
 import type { UsualDuration, WatchEndReason } from '../../../shared/records/journal-entries.ts';
-import { isTerminal } from '../../../shared/records/operation.ts';
 import {
   decideStall,
   decideWatchEnd,
   isOpen,
+  isTerminal,
   type OperationRecord,
   statusAgeMs,
 } from '../../../shared/records/operation-record.ts';

@@ -8,7 +8,7 @@ import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-r
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
 import type { Journal } from '../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
-import { isTerminal } from '../../../shared/records/operation.ts';
+import { isTerminal } from '../../../shared/records/operation-record.ts';
 import type { ProjectRecord, StoredArrivals } from '../../../shared/records/project-record.ts';
 import { earlierBy, epochMsOf } from '../../../shared/records/time.ts';
 import { answersWish } from '../../../shared/records/transfer.ts';

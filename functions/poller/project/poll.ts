@@ -8,12 +8,13 @@ import type { CountedChange } from '../../../shared/insights/hour-counts.ts';
 import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
 import type { UsualDuration } from '../../../shared/records/journal-entries.ts';
-import type { Operation, OperationState } from '../../../shared/records/operation.ts';
 import {
   type Backfill,
   isOpen,
   isSettled,
+  type Operation,
   type OperationRecord,
+  type OperationState,
 } from '../../../shared/records/operation-record.ts';
 import { type ProjectRecord, sinceAfterSecondEdition } from '../../../shared/records/project-record.ts';
 import { earlierBy, earlierNowMs, secondOf, type Timestamp } from '../../../shared/records/time.ts';

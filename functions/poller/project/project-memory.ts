@@ -1,8 +1,7 @@
 /** Describes what one process remembers of a project between polls. Losing it costs requests and reads, never data. */
 
 import type { DurationSample } from '../../../shared/insights/day-insights.ts';
-import type { OperationState } from '../../../shared/records/operation.ts';
-import type { OperationRecord } from '../../../shared/records/operation-record.ts';
+import type { OperationRecord, OperationState } from '../../../shared/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/records/project-record.ts';
 import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';

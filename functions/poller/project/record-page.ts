@@ -13,9 +13,11 @@ import {
 } from '../../../shared/protocol/record-operation.ts';
 import { startedWith } from '../../../shared/records/derivations.ts';
 import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/records/journal.ts';
-import { hasChanged, isTerminal, type Operation } from '../../../shared/records/operation.ts';
 import {
+  hasChanged,
   isSettled,
+  isTerminal,
+  type Operation,
   type OperationRecord,
   type ReadingContext,
 } from '../../../shared/records/operation-record.ts';

@@ -6,7 +6,7 @@
  * pages at any size.
  */
 
-import type { Operation } from '../../../shared/records/operation.ts';
+import type { Operation } from '../../../shared/records/operation-record.ts';
 import type {
   Progress,
   ProjectRecord,

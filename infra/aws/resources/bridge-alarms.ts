@@ -6,7 +6,7 @@
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
-import { DEAF_MS } from '../../../shared/alerts/alert-items.ts';
+import { DEAF_MS } from '../../../shared/alerts/incidents.ts';
 import type { MetricName } from '../../../shared/runtime/telemetry.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';

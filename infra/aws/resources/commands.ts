@@ -13,12 +13,12 @@ import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
+  type CommandsEnvironment,
   commandEndedPattern,
   commandsQueue,
   commandsSchedule,
   lockReleasedPattern,
 } from '../../../functions/commands/invocation.ts';
-import type { CommandsEnvironment } from '../../../shared/config/commands-config.ts';
 import { APPROVAL_DETAIL_TYPE } from '../../../shared/events/approval-event.ts';
 import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { isTerminal } from '../../../shared/records/operation.ts';
+import { isTerminal } from '../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { BridgeAbsence, type BridgeClient, BridgeRefusal, isPassing } from '../bridge-client.ts';
 

@@ -1,10 +1,12 @@
 /**
- * Counts what the local EventBridge does with each rule, and serves the counts as CloudWatch does. They are kept for a day,
- * by the clock of the functions that read them.
+ * Stands in for CloudWatch and CloudWatch Logs: counts what the local EventBridge does with each rule, keeps the log of
+ * the local buses with the records that EventBridge writes at the level INFO without details of events, and serves
+ * both. Counts are kept for a day, by the clock of the functions that read them.
  */
 
 import { z } from 'zod';
-import { defineOperation, type Service } from './protocol.ts';
+import { busLogGroupOf } from '../../../functions/api/read-model/bus-log.ts';
+import { busArn, defineOperation, ruleArn, type Service, ServiceError } from './protocol.ts';
 
 type RuleMetric =
   | 'Invocations'
@@ -91,4 +93,90 @@ function seriesOf(counts: RuleCounts, { Id, MetricStat }: z.output<typeof query>
     Timestamps: points.map(([time]) => time),
     Values: points.map(([, count]) => count),
   };
+}
+
+/** EventBridge User Guide, "Amazon EventBridge event bus log schema". */
+export type BusStep =
+  | 'EVENT_INGEST_SUCCESS'
+  | 'NO_STANDARD_RULES_MATCHED'
+  | 'RULE_MATCH'
+  | 'INVOCATION_ATTEMPT_RETRYABLE_FAILURE'
+  | 'INVOCATION_SUCCESS'
+  | 'INVOCATION_FAILURE'
+  | 'INVOCATION_DLQ';
+
+export interface BusLog {
+  /** Without a target the step is one of the event alone. */
+  note(
+    step: BusStep,
+    at: { readonly busName: string; readonly eventId: string },
+    target?: { readonly ruleName: string; readonly arn: string; readonly error?: string | undefined },
+  ): void;
+  find(busName: string, filterPattern: string, startTime: number): readonly KeptRecord[];
+}
+
+/** At some hundred bytes each. A person follows an event within minutes. */
+const RECORDS_MAX = 5_000;
+
+interface KeptRecord {
+  readonly timestamp: number;
+  readonly busName: string;
+  readonly event_id: string;
+  readonly message: string;
+}
+
+/** CloudWatch Logs API Reference, FilterLogEvents. Of filter patterns, only the one for the id of an event is known here. */
+const filterCall = z.object({
+  logGroupName: z.string(),
+  filterPattern: z.string().regex(/^\{ \$\.event_id = "[\w-]+" \}$/),
+  startTime: z.number().default(0),
+});
+
+/** `now` is the clock of the functions that read the log. */
+export function createBusLog(now: () => number): BusLog {
+  const records: KeptRecord[] = [];
+  return {
+    note(step, { busName, eventId: event_id }, target) {
+      const rule_arn = target && ruleArn(busName, target.ruleName);
+      const details =
+        step === 'RULE_MATCH'
+          ? { target_arns: [target?.arn] }
+          : { ...(target && { target_arn: target.arn }) };
+      const message = JSON.stringify({
+        resource_arn: busArn(busName),
+        event_bus_name: busName,
+        event_id,
+        message_timestamp_ms: now(),
+        message_type: step,
+        log_level: /FAILURE|DLQ/.test(step) ? 'ERROR' : 'INFO',
+        details: { ...(rule_arn && { rule_arn }), ...details },
+        ...(target?.error !== undefined && { error: { error_message: target.error } }),
+      });
+      records.push({ timestamp: now(), busName, event_id, message });
+      if (records.length > RECORDS_MAX) records.shift();
+    },
+    find: (busName, filterPattern, startTime) =>
+      records.filter(
+        (one) =>
+          one.busName === busName &&
+          filterPattern.includes(`"${one.event_id}"`) &&
+          one.timestamp >= startTime,
+      ),
+  };
+}
+
+/** Each bus has its log group, as the template gives it one. */
+export function createLogsService(log: BusLog, hasBus: (name: string) => boolean): Service {
+  return new Map([
+    [
+      'FilterLogEvents',
+      defineOperation(filterCall, ({ logGroupName, filterPattern, startTime }) => {
+        const busName = logGroupName.split('/').at(-1) ?? '';
+        if (!hasBus(busName) || logGroupName !== busLogGroupOf(busName))
+          throw new ServiceError('ResourceNotFoundException', 'The specified log group does not exist.');
+        const found = log.find(busName, filterPattern, startTime);
+        return { events: found.map(({ timestamp, message }) => ({ timestamp, message })) };
+      }),
+    ],
+  ]);
 }

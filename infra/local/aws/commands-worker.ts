@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { workerData } from 'node:worker_threads';
 import { createCommandsHandler } from '../../../functions/commands/create-handler.ts';
-import { commandsEnvironment } from '../../../shared/config/commands-config.ts';
+import { commandsEnvironment } from '../../../functions/commands/invocation.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { scaledClock } from '../../process/surroundings.ts';

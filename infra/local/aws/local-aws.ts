@@ -10,8 +10,14 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { createClosingStack } from '../../process/closing-stack.ts';
-import { type BusLog, createBusLog, createLogsService } from './bus-log.ts';
-import { createCloudWatchService, createRuleCounts, type RuleCounts } from './cloudwatch.ts';
+import {
+  type BusLog,
+  createBusLog,
+  createCloudWatchService,
+  createLogsService,
+  createRuleCounts,
+  type RuleCounts,
+} from './cloudwatch.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
 import {
   createEventBridgeService,

@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod';
-import type { Operation } from '../../records/operation.ts';
+import type { Operation } from '../../records/operation-record.ts';
 import { normaliseTimestamp } from '../../records/time.ts';
 import {
   createSecret,

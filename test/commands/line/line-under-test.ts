@@ -10,7 +10,7 @@ import { type IsOver, workLine } from '../../../functions/commands/work.ts';
 import { createQueueStore, openAnswer } from '../../../shared/commands/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queued-command.ts';
 import { recordOperation } from '../../../shared/protocol/record-operation.ts';
-import type { Operation } from '../../../shared/records/operation.ts';
+import type { Operation } from '../../../shared/records/operation-record.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { LogFields, LogLevel, Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';

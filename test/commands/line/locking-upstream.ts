@@ -3,7 +3,7 @@
  * keeps a log of what reached it, by which the tests judge.
  */
 
-import type { Operation } from '../../../shared/records/operation.ts';
+import type { Operation } from '../../../shared/records/operation-record.ts';
 import { isoTimeOf } from '../../../shared/records/time.ts';
 import type { Process } from '../../simulation/scheduler.ts';
 import type { World } from '../../simulation/world.ts';

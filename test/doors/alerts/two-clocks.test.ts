@@ -1,7 +1,7 @@
 /** Two processes of the notifier have clocks that differ a little: what one has just written looks a moment ahead to the other. */
 
 import { describe, expect, test } from 'vitest';
-import { sweep } from '../../../functions/notifier/notify.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { aNotifier, anEvent } from '../../notifier/channel-under-test.ts';
 

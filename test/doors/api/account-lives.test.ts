@@ -5,8 +5,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { createSecret } from '../../../shared/runtime/secret.ts';
-import { listed } from '../../../shared/store/items.ts';
 import { accountKey, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
+import { listed } from '../../../shared/store/table.ts';
 import { ACCOUNT_ID } from '../../api/api-under-test.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import type { Sent } from '../../api/upstream-double.ts';

@@ -8,7 +8,7 @@ import type { Thread } from '../../../functions/notifier/deciding/incident.ts';
 import { noteOperations } from '../../../functions/notifier/deciding/incident-record.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { incidentOf } from '../../../shared/alerts/incidents.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { anEvent } from '../channel-under-test.ts';
 

@@ -3,18 +3,19 @@
  * the bridge gets in its first hours. The service's own log says afterwards what really happened.
  */
 
+import type { NotifierDeps } from '../../../functions/notifier/alert-store.ts';
 import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
 import type { Channel, SendResult } from '../../../functions/notifier/channels/channel.ts';
 import { createSlackChannel } from '../../../functions/notifier/channels/slack.ts';
-import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import type { Message } from '../../../functions/notifier/deciding/notice.ts';
 import { alertRulePattern } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import {
   alertPolicySchema,
   notifierQueue,
   notifierSchedule,
 } from '../../../functions/notifier/environment.ts';
-import { notify, sweep } from '../../../functions/notifier/notify.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
 import { REQUEST_BURST } from '../../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';

@@ -5,8 +5,8 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { NotifierDeps } from '../../../functions/notifier/alert-store.ts';
 import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
-import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
 import { notify } from '../../../functions/notifier/notify.ts';
 import type { Table, TableIndexes } from '../../../shared/store/table.ts';
 import { aNotifier, anEvent, type ChannelUnderTest, idsOf } from '../channel-under-test.ts';

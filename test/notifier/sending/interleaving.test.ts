@@ -5,9 +5,10 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { NotifierDeps } from '../../../functions/notifier/alert-store.ts';
 import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
-import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import { notify, sweep } from '../../../functions/notifier/notify.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
 

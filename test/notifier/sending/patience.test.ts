@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { isForPagerDuty } from '../../../functions/notifier/channels/pagerduty-events.ts';
-import { notify, sweep } from '../../../functions/notifier/notify.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
 import { accountWatched } from '../../../shared/events/catalog.ts';
 import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
 

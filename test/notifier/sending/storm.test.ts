@@ -4,14 +4,15 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { NotifierDeps } from '../../../functions/notifier/alert-store.ts';
 import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
 import { MAIL_PACE, renderMail } from '../../../functions/notifier/channels/email.ts';
 import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty.ts';
 import { SLACK_PACE } from '../../../functions/notifier/channels/slack.ts';
 import { renderSlack } from '../../../functions/notifier/channels/slack-message.ts';
 import { createWebhookChannel } from '../../../functions/notifier/channels/webhook.ts';
-import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import { notify, sweep } from '../../../functions/notifier/notify.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { Table } from '../../../shared/store/table.ts';

@@ -12,7 +12,7 @@ import { createBoundReports } from '../../../functions/poller/account/status/rep
 import { createPollPlanner, type PollResult } from '../../../functions/poller/planner/poll-planner.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { firstAccountRecord } from '../../../shared/records/account-record.ts';
-import type { Operation } from '../../../shared/records/operation.ts';
+import type { Operation } from '../../../shared/records/operation-record.ts';
 import type { Timestamp } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';

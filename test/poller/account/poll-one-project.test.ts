@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { rememberProject } from '../../../functions/poller/account/discovery/known-projects.ts';
 import { pollOneProject } from '../../../functions/poller/account/worker.ts';
-import type { Operation } from '../../../shared/records/operation.ts';
+import type { Operation } from '../../../shared/records/operation-record.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
 import { anInvocation, BOOT_AT } from './invocation-under-test.ts';

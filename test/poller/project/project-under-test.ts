@@ -7,7 +7,7 @@ import type { PollOptions, PollRequest } from '../../../functions/poller/project
 import { pollProject } from '../../../functions/poller/project/poll-project.ts';
 import { emptyMemory } from '../../../functions/poller/project/project-memory.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
-import type { Operation } from '../../../shared/records/operation.ts';
+import type { Operation } from '../../../shared/records/operation-record.ts';
 import type { Timestamp } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';

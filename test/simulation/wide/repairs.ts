@@ -141,7 +141,7 @@ export const mutants: readonly Repair[] = [
     mistake: 'a branch is ready once one operation of its creation has ended',
     noticedBy: 1,
     rule: 'ready-invented',
-    file: 'shared/records/branch-readiness.ts',
+    file: 'shared/records/derivations.ts',
     find: "return isWhole && operations.every(hasEnded) ? 'ready' : 'pending';",
     replace: "return operations.some(hasEnded) ? 'ready' : 'pending';",
   },

@@ -5,7 +5,7 @@
 
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { DEAF_MS, deafMsOf } from '../../../../shared/alerts/alert-items.ts';
+import { DEAF_MS, deafMsOf } from '../../../../shared/alerts/incidents.ts';
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
 import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';

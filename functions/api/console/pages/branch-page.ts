@@ -12,8 +12,13 @@ import { age, type PageTime, time, upstreamDuration } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
 import { type BuildPage, checkReading, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
-import { type TroublePage, troubleSections, troubleVerdict } from './trouble-table.ts';
-import { type ProjectTroubles, readProjectTroubles } from './troubles.ts';
+import {
+  type ProjectTroubles,
+  readProjectTroubles,
+  type TroublePage,
+  troubleSections,
+  troubleVerdict,
+} from './troubles.ts';
 
 export interface BranchDeps extends RefusalDeps {
   readonly clock: Clock;

@@ -39,8 +39,13 @@ import {
   pageTimeOf,
   showPage,
 } from './page.ts';
-import { type TroublePage, troubleSections, troubleVerdict } from './trouble-table.ts';
-import { type ProjectTroubles, readProjectTroubles } from './troubles.ts';
+import {
+  type ProjectTroubles,
+  readProjectTroubles,
+  type TroublePage,
+  troubleSections,
+  troubleVerdict,
+} from './troubles.ts';
 import {
   type Compute,
   firstOperationIn,

@@ -45,8 +45,7 @@ import {
   pageTimeOf,
   showPage,
 } from './page.ts';
-import { acknowledgeForm, settledWords } from './trouble-table.ts';
-import { latestError, troubleOf } from './troubles.ts';
+import { acknowledgeForm, latestError, settledWords, troubleOf } from './troubles.ts';
 import { genuineForm, type RouteDeps, showOutcome } from './visitor-calls.ts';
 
 const NOT_SEEN_YET = messagePage(

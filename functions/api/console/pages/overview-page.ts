@@ -40,8 +40,7 @@ import {
 import { type FreezeView, freezeLink, freezeNotice, maySwitchFreeze, readFreeze } from './freeze-page.ts';
 import { type BuildPage, checkReading, pageTimeOf, READING_REFUSED } from './page.ts';
 import { PROJECT_PARTS, projectsPath } from './projects-page.ts';
-import { type TroublePage, troubleSections } from './trouble-table.ts';
-import { type Concern, concernOf } from './troubles.ts';
+import { type Concern, concernOf, type TroublePage, troubleSections } from './troubles.ts';
 import type { RouteDeps } from './visitor-calls.ts';
 
 /** The list of projects has everything that runs. */

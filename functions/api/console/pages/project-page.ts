@@ -42,8 +42,13 @@ import {
   pageTimeOf,
   showPage,
 } from './page.ts';
-import { type TroublePage, troubleSections, troubleVerdict } from './trouble-table.ts';
-import { type ProjectTroubles, readProjectTroubles } from './troubles.ts';
+import {
+  type ProjectTroubles,
+  readProjectTroubles,
+  type TroublePage,
+  troubleSections,
+  troubleVerdict,
+} from './troubles.ts';
 import { usageSection } from './usage-section.ts';
 import { type Compute, genuineForm, type RouteDeps, readComputes, showOutcome } from './visitor-calls.ts';
 

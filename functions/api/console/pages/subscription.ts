@@ -27,7 +27,7 @@ import {
   type SubscriptionFile,
   subscriptionFile,
 } from '../../../../shared/events/subscription/subscription-file.ts';
-import { isTerminal } from '../../../../shared/records/operation.ts';
+import { isTerminal } from '../../../../shared/records/operation-record.ts';
 import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { FeedEvent, FeedFilter } from '../../read-model/event-feed.ts';
 import type { ShownRule } from '../../read-model/subscriptions.ts';

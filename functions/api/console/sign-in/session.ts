@@ -1,7 +1,8 @@
 /**
  * Keeps a session of the console in a cookie: who is signed in, and until when. The cookie is authenticated, and
- * scripts cannot read it. Who a person is comes from the claims of an ID token, and what they may do from their role
- * in the configuration now.
+ * scripts cannot read it; the table keeps which sessions and sign-ins have ended, because their cookies last longer and
+ * are refused. Who a person is comes from the claims of an ID token, and what they may do from their role in the
+ * configuration now.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -9,6 +10,8 @@ import * as z from 'zod';
 import { type Caller, SCOPES, scopesNamed } from '../../../../shared/callers/scopes.ts';
 import type { SignInSettings } from '../../../../shared/config/api-config.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
+import { endedSessionKey } from '../../../../shared/store/keys.ts';
+import type { Table } from '../../../../shared/store/table.ts';
 
 const sessionSchema = z.union([
   /** This session began with a token of the bridge. The token is looked up for every page. */
@@ -258,5 +261,31 @@ export function createRoleCallers(
     const allowed = roles.get(role);
     if (allowed === undefined) return undefined;
     return { client_id, account_id: settings.account_id, ...allowed, ...(email && { email }) };
+  };
+}
+
+/** The item of an ended session has these attributes. */
+export const ENDED_SESSION_ATTRIBUTES = ['ended_at_ms'] as const;
+
+/**
+ * The item is kept this long past the end of the session, after which the cookie is refused because it has expired.
+ */
+const KEPT_LONGER_SECONDS = 3_600;
+
+export interface EndedSessions {
+  /** Resolves to false when it had ended before. Of several calls at once, exactly one resolves to true. */
+  end(session: { readonly id: string; readonly endsAtMs: number }, nowMs: number): Promise<boolean>;
+  isEnded(sessionId: string): Promise<boolean>;
+}
+
+export function createEndedSessions(table: Table): EndedSessions {
+  return {
+    async end({ id, endsAtMs }, nowMs) {
+      const expires_at = Math.ceil(endsAtMs / 1_000) + KEPT_LONGER_SECONDS;
+      const set = { kind: 'ended_session', ended_at_ms: nowMs, expires_at };
+      const condition = { kind: 'absent', name: 'ended_at_ms' } as const;
+      return (await table.update({ key: endedSessionKey(id), set, condition })) === 'applied';
+    },
+    isEnded: async (sessionId) => (await table.get(endedSessionKey(sessionId))) !== undefined,
   };
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { type ReadModel, sealedReadModel } from '../../read-model/read-model.ts';
-import type { Authenticator } from '../../serving/authenticate.ts';
+import type { Authenticator } from '../../serving/admission.ts';
 import { readCapped } from '../../serving/read-request.ts';
 import {
   type Asker,
@@ -22,8 +22,15 @@ import {
   noteRefusal,
   type RefusalReason,
 } from '../../serving/request-audit.ts';
-import type { EndedSessions } from './ended-sessions.ts';
-import { callerIn, open, type Person, readCookie, SESSION_COOKIE, type Session } from './session.ts';
+import {
+  callerIn,
+  type EndedSessions,
+  open,
+  type Person,
+  readCookie,
+  SESSION_COOKIE,
+  type Session,
+} from './session.ts';
 
 export interface VisitorDeps {
   readonly readModels: PerAccount<ReadModel>;

@@ -6,8 +6,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import type { BusLog, BusStep } from '../bus-log.ts';
-import type { RuleCounts } from '../cloudwatch.ts';
+import type { BusLog, BusStep, RuleCounts } from '../cloudwatch.ts';
 
 /** Every target receives this envelope (EventBridge User Guide, "Event structure"). */
 export interface DeliveredEvent {

@@ -6,7 +6,7 @@ import {
   isAhead,
   PAUSE_MS_MAX,
   pauseAfter,
-} from '../../../../functions/notifier/deciding/channel-pace.ts';
+} from '../../../../functions/notifier/deciding/waking.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 
 const PACE: ChannelPace = { messageCountMax: 5, perMs: 60_000, noticesPerMessageMax: 100 };

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { incidentCountOf, planMessages } from '../../../../functions/notifier/deciding/message-plan.ts';
-import type { Notice } from '../../../../functions/notifier/deciding/notice.ts';
-import { parsePending } from '../../../../functions/notifier/deciding/notice.ts';
+import {
+  incidentCountOf,
+  type Notice,
+  parsePending,
+} from '../../../../functions/notifier/deciding/notice.ts';
 import { rankOf } from '../../../../functions/notifier/deciding/policy.ts';
-import { incidentOf, keyPart, pendingOrderOf } from '../../../../shared/alerts/alert-items.ts';
+import { planMessages } from '../../../../functions/notifier/sending/plan-messages.ts';
+import { incidentOf, keyPart, pendingOrderOf } from '../../../../shared/alerts/incidents.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 import { aNotice } from '../../channel-under-test.ts';
 

@@ -3,12 +3,11 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AccountBounds } from '../../../../functions/poller/create-account.ts';
 import { createPollerHandler } from '../../../../functions/poller/create-handler.ts';
-import { accountKeys } from '../../../../shared/accounts/account-keys.ts';
 import { type PollAccountRequest, pollerEnvironment } from '../../../../shared/config/poller-config.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import type { AccountRate } from '../../../../shared/rates/account-rate.ts';
 import { readConfig } from '../../../../shared/runtime/read-config.ts';
-import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
+import { accountKeys, createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Table } from '../../../../shared/store/table.ts';
 import type { Process } from '../../scheduler.ts';

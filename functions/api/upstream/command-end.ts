@@ -1,34 +1,35 @@
 /**
- * Sends a command for a caller who assumes that a command is done when it is answered. It waits until nothing holds
- * the project, sends the command, and answers when the operations that the command has started have ended. All of
- * these waits take one place of the caller.
+ * Answers for the end of a command. For a caller who assumes that a command is done when it is answered, it waits until
+ * nothing holds the project, sends the command, and answers when the operations that the command has started have
+ * ended; all of these waits take one place of the caller. For a workflow whose task waits (`Bridge-Callback`), it keeps
+ * the task before the command is sent and notes afterwards what became of that; the worker tells the end.
  */
 
-import { findLockHolders, operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
+import { inLife, seal } from '../../../shared/callers/seal.ts';
 import {
-  type CommandOutcome,
-  type SendOnceDeps,
-  type Sent,
-  sendOnce,
-} from '../../../shared/commands/send-once.ts';
+  type Callback,
+  type Callbacks,
+  TASK_TOKEN_CHARACTERS_MAX,
+  tokenSeal,
+} from '../../../shared/commands/callbacks.ts';
+import { findLockHolders, operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
+import { type CommandOutcome, type Sent, sendOnce } from '../../../shared/commands/send-once.ts';
 import type { SettlementOutcome } from '../../../shared/records/journal-entries.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
 import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
-import { refuseFor } from '../serving/fence.ts';
-import type { ApiRequest } from '../serving/route.ts';
+import { refuseFor } from '../serving/admission.ts';
+import { invalid, Problem } from '../serving/problem.ts';
+import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import {
+  isQueued,
+  isReadyAwaited,
   namedWaitMs,
-  type PatientCallers,
   type WaitingPlace,
   waitFor,
   waitingPlace,
 } from '../serving/waiting.ts';
-
-export interface SettleDeps extends SendOnceDeps {
-  readonly patient: PatientCallers;
-  readonly clock: Clock;
-}
+import type { QueueDeps } from './queue-command.ts';
 
 /** API Gateway gives up after 30 s, and the answer must leave before. */
 export const SETTLE_MS_MAX = 25_000;
@@ -36,7 +37,7 @@ export const SETTLE_MS_MAX = 25_000;
 /** A request to the upstream may take ten seconds, so it leaves this long after the beginning at the latest. */
 export const SETTLE_LOCK_MS_MAX = 20_000;
 
-export interface SettledCommand {
+interface SettledCommand {
   readonly outcome: CommandOutcome;
   /** The address of the command's record. It is undefined when all of its operations have ended well. */
   readonly askAt: string | undefined;
@@ -44,7 +45,7 @@ export interface SettledCommand {
 
 /** `Prefer: wait=N` shortens the time for all waits together. Rejects as `sendCommand` does, and with `Problem` `rate-limited`. */
 export async function settleCommand(
-  deps: SettleDeps,
+  deps: QueueDeps,
   account: UpstreamAccount,
   command: CommandRequest,
   request: ApiRequest,
@@ -69,18 +70,14 @@ export async function settleCommand(
 }
 
 interface Way {
-  readonly deps: SettleDeps;
+  readonly deps: QueueDeps;
   readonly account: UpstreamAccount;
   readonly place: WaitingPlace;
 }
 
-async function untilUnlocked(
-  { deps, account, place }: Way,
-  command: CommandRequest,
-  lock: Patience,
-): Promise<void> {
+async function untilUnlocked(way: Way, command: CommandRequest, lock: Patience): Promise<void> {
   const projectId = namedProjectOf(command);
-  if (projectId !== undefined) await awaitLockRelease({ account, clock: deps.clock, place }, projectId, lock);
+  if (projectId !== undefined) await awaitLockRelease(way, projectId, lock);
 }
 
 /** Waits for a permit as for a lock. Throws `Problem` `rate-limited` when there is none in time, or no place to wait in. */
@@ -115,21 +112,21 @@ function send(way: Way, command: CommandRequest, lock: Patience): Promise<Sent> 
 
 /** Resolves to undefined when nothing is left to ask for. */
 async function addressOfOpenEnd(
-  { deps, account, place }: Way,
+  way: Way,
   { command, outcome }: { readonly command: CommandRequest; readonly outcome: CommandOutcome },
   patience: Patience,
 ): Promise<string | undefined> {
   const started = startedCommand(command, outcome);
   if (started === undefined) return undefined;
-  const ends = await awaitEnd({ queue: account.queue, clock: deps.clock, place }, started, patience);
+  const ends = await awaitEnd(way, started, patience);
   const open = ends.find(({ state }) => state !== 'succeeded');
   if (open === undefined) return undefined;
-  noteOpenEnd(deps, command, open);
+  noteOpenEnd(way.deps, command, open);
   return `/bridge/v1/projects/${open.projectId}/commands/${started.id}`;
 }
 
 function noteOpenEnd(
-  { telemetry }: SettleDeps,
+  { telemetry }: QueueDeps,
   { requestId, target, traceparent }: CommandRequest,
   { projectId, state }: CommandEndSeen,
 ): void {
@@ -140,12 +137,6 @@ function noteOpenEnd(
     state,
     traceparent,
   });
-}
-
-interface LockReleaseDeps {
-  readonly account: UpstreamAccount;
-  readonly clock: Clock;
-  readonly place: WaitingPlace;
 }
 
 /** The command waits until then, in milliseconds since the epoch by our clock, or until the signal aborts. */
@@ -159,7 +150,7 @@ interface Patience {
  * free place. What the table does not answer is left to the upstream, which refuses a command while a lock is held.
  */
 async function awaitLockRelease(
-  { account, clock, place }: LockReleaseDeps,
+  { deps: { clock }, account, place }: Way,
   projectId: string,
   { untilMs, signal }: Patience,
 ): Promise<void> {
@@ -182,7 +173,7 @@ async function awaitLockRelease(
 }
 
 /** A command has a record in each project in which it has started operations. */
-export interface StartedCommand {
+interface StartedCommand {
   /** The record has the id of the request that was sent, which is another one than that of a repetition. */
   readonly id: string;
   readonly projectIds: readonly string[];
@@ -199,12 +190,6 @@ export function startedCommand(command: CommandRequest, outcome: CommandOutcome)
   return byProject.size === 0 ? undefined : { id, projectIds: [...byProject.keys()] };
 }
 
-interface CommandEndDeps {
-  readonly queue: Pick<UpstreamAccount['queue'], 'readRecord'>;
-  readonly clock: Clock;
-  readonly place: WaitingPlace;
-}
-
 /** `unsettled`: some operations have not ended, or are not recorded yet. */
 type EndState = SettlementOutcome | 'unsettled';
 
@@ -215,11 +200,11 @@ interface CommandEndSeen {
 
 /** Resolves to the ends when all are there, when the time is over, or at once when the caller has no free place. */
 async function awaitEnd(
-  { queue, clock, place }: CommandEndDeps,
+  { deps: { clock }, account, place }: Way,
   { id, projectIds }: StartedCommand,
   { untilMs, signal }: Patience,
 ): Promise<readonly CommandEndSeen[]> {
-  const read = () => Promise.all(projectIds.map((projectId) => readEnd(queue, projectId, id)));
+  const read = () => Promise.all(projectIds.map((projectId) => readEnd(account, projectId, id)));
   const isDone = (ends: readonly CommandEndSeen[]) => ends.every(({ state }) => state !== 'unsettled');
   const waitMs = untilMs - clock.now();
   return waitFor({ read, isDone, waitMs, clock, signal, beginWait: () => place.beginWait() });
@@ -227,10 +212,92 @@ async function awaitEnd(
 
 /** The command is done, so a table that does not answer must not turn its answer into a failure. */
 async function readEnd(
-  queue: CommandEndDeps['queue'],
+  { queue }: UpstreamAccount,
   projectId: string,
   requestId: string,
 ): Promise<CommandEndSeen> {
   const record = await queue.readRecord(projectId, requestId).catch(() => undefined);
   return { projectId, state: record?.entries.at(-1)?.outcome ?? 'unsettled' };
+}
+
+export interface CallbackDeps extends QueueDeps {
+  /** The configuration names state machines whose tasks the bridge may end. */
+  readonly takesCallbacks: boolean;
+}
+
+/** Returns undefined when the request names no callback. Throws `Problem` when it names none that can be told the end. */
+export function taskTokenOf(
+  { 'bridge-callback': text }: ApiRequest['headers'],
+  { takesCallbacks }: CallbackDeps,
+  isRead: boolean,
+): string | undefined {
+  if (text === undefined) return undefined;
+  const field = 'header.bridge-callback';
+  if (isRead) throw invalid([{ field, reason: 'a read has no end to wait for; send it with a command' }]);
+  if (!takesCallbacks)
+    throw new Problem('call-closed', {
+      detail:
+        'This bridge ends no tasks of Step Functions. Its operators name the state machines with callbacks.state_machine_arns in bridge.config.ts. Nothing was sent.',
+    });
+  const token = /^sfn:([\x21-\x7e]+)$/.exec(text)?.[1] ?? '';
+  if (token !== '' && token.length <= TASK_TOKEN_CHARACTERS_MAX) return token;
+  const reason = `takes "sfn:" and the task token of the workflow ($$.Task.Token), which has 1 to ${TASK_TOKEN_CHARACTERS_MAX} visible characters and no space`;
+  throw invalid([{ field, reason }]);
+}
+
+/** Whatever becomes of the request from here on, its task gets an end, if it names one. */
+export async function withCallback(
+  { queueKey, clock, telemetry }: CallbackDeps,
+  callbacks: Callbacks,
+  named: { token: string | undefined; command: CommandRequest; prefer: string | undefined },
+  pass: () => Promise<ApiAnswer>,
+): Promise<ApiAnswer> {
+  const { token, command, prefer } = named;
+  if (token === undefined) return pass();
+  const { requestId, caller, target } = command;
+  const projectId = namedProjectOf(command);
+  const added = {
+    request_id: requestId,
+    call: target.id,
+    project_ids: projectId === undefined ? [] : [projectId],
+    is_queued: isQueued(target.call, prefer),
+    awaits_branch: isReadyAwaited(prefer),
+    task_token: seal(token, tokenSeal(await queueKey(), inLife(caller.generation, requestId))),
+  };
+  await callbacks.add(added, clock.now()).catch((cause: unknown) => {
+    const detail = 'The bridge could not keep the callback, so it sent nothing. Ask again.';
+    throw new Problem('internal', { detail, cause, provesNoWork: true });
+  });
+  /** A note that is lost costs time: the worker then finds the end in the records. */
+  const note = (found: Partial<Callback>) =>
+    callbacks.change(requestId, { ...found, noted_until_ms: undefined }).catch((error: unknown) => {
+      telemetry.log('warn', 'callback.not_noted', { request_id: requestId, reason: toError(error).name });
+    });
+  try {
+    const answer = await pass();
+    return { ...answer, recorded: Promise.all([note(noteOf(answer)), answer.recorded]).then(() => {}) };
+  } catch (thrown) {
+    await note(noteOfProblem(thrown));
+    throw thrown;
+  }
+}
+
+/** A command that has started nothing has ended with its answer. */
+function noteOf({ status, command }: ApiAnswer): Partial<Callback> {
+  if (command !== undefined)
+    return { command_id: command.id, project_ids: [...command.projectIds], is_queued: command.isQueued };
+  if (status < 300) return { outcome: 'succeeded' };
+  const reason = `The upstream answered with status ${status}.`;
+  return { outcome: status < 500 ? 'refused' : 'unknown', reason };
+}
+
+/** The text of a problem has no value of the request in it. */
+function noteOfProblem(thrown: unknown): Partial<Callback> {
+  if (!(thrown instanceof Problem)) return { outcome: 'unknown', reason: 'The bridge failed.' };
+  const { type, provesNoWork, detail: reason, members } = thrown;
+  // The first request with the key was carried out, and only its answer was not kept.
+  if (type === 'secret-already-issued' && members['operation_ids'] !== undefined)
+    return { command_id: String(members['first_request_id']), project_ids: [String(members['project_id'])] };
+  if (type === 'secret-already-issued') return { outcome: 'succeeded' };
+  return { outcome: provesNoWork && type !== 'outcome-unknown' ? 'refused' : 'unknown', reason };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { accountKeys } from '../../shared/runtime/secret-key-source.ts';
 import { aClock, NOON_MS } from '../builders.ts';
 
 const CLOCK = aClock();
