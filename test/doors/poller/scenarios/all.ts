@@ -4,6 +4,7 @@ import { ACCOUNT } from './account.ts';
 import { CALLERS } from './callers.ts';
 import { DERIVED } from './derived.ts';
 import { EVIDENCE } from './evidence.ts';
+import { INVOCATIONS } from './invocations.ts';
 import { LISTS } from './lists.ts';
 import { OPEN_OPERATIONS } from './open.ts';
 import { OPERATIONS } from './operations.ts';
@@ -16,6 +17,7 @@ import { WALKING } from './walks.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   ...OPERATIONS,
+  ...INVOCATIONS,
   ...LISTS,
   ...REFUSALS,
   ...UPSTREAM,
