@@ -405,6 +405,20 @@ const DAMAGED: readonly Scenario[] = [
     }),
   ),
   {
+    name: 'an operation whose item lacks an entry that the bus has not taken is left alone, because its chain would have a gap',
+    async script(stage) {
+      stage.begin(1);
+      await stage.runS(30);
+      damage(stage, `OP#${idOf(1)}`, { entries: [], published: 0 });
+      stage.change(1, { status: 'finished' });
+      await stage.runS(90);
+    },
+    tells: ['1: running'],
+    exceptFor: [1],
+    also: ({ measured }) => expect(measured.get('ItemsUnreadable')?.length).toBeGreaterThan(0),
+    crashes: false, // The process that dies may record the operation after its item was damaged.
+  },
+  {
     name: 'a project whose item cannot be read is polled all the same, and holds up no other',
     async script(stage) {
       stage.service.addProject(OTHER);
