@@ -447,6 +447,20 @@ const HEALTH: readonly Scenario[] = [
     tells: [...ENDED, FAILING, WELL_AGAIN, OTHER_DISCOVERED],
   },
   {
+    name: 'an account whose key cannot be read from its secret is degraded once, and recovers once',
+    async script(stage) {
+      const readKey = stage.dials.secret;
+      stage.dials.secret = () => new Error('InternalServiceError');
+      await stage.runS(300);
+      stage.restart();
+      await stage.runS(180);
+      stage.dials.secret = readKey;
+      end(stage);
+      await stage.runS(120);
+    },
+    tells: [...ENDED, FAILING, WELL_AGAIN],
+  },
+  {
     name: 'an account that recovers and fails again is told each time',
     async script(stage) {
       for (let turn = 0; turn < 2; turn++) {
