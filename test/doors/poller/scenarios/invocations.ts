@@ -1,4 +1,4 @@
-/** Scripts about whose lease an account has, and about the figures that an invocation leaves for the alarms. */
+/** Scripts about invocations: whose lease an account has, how one ends, and the figures that it leaves for the alarms. */
 
 import { expect } from 'vitest';
 import { MINUTE_MS, SECOND_MS } from '../bridge.ts';
@@ -56,6 +56,19 @@ const LEASES: readonly Scenario[] = [
     },
     tells: LAST_STATE,
     crashes: false, // The invocation that dies leaves a lease, which the next one waits for as long.
+  },
+  {
+    name: 'an invocation waits at its end for what a poll sends to a slow bus, and cuts nothing short',
+    async script(stage) {
+      stage.dials.busOneWayMs = 700;
+      for (let number = 1; number <= 80; number++) stage.begin(number, { status: 'finished' }, number * 2);
+      await stage.runS(240);
+    },
+    tells: Array.from({ length: 80 }, (_, place) => `${place + 1}: finished`),
+    also: ({ logs, measured }) => {
+      expect(logs.filter(({ event }) => event === 'invocation.cut_short')).toEqual([]);
+      expect(measured.get('InvocationsCutShort')).toBeUndefined();
+    },
   },
 ];
 
