@@ -283,7 +283,8 @@ const settings = z.strictObject({
     .default({}),
 });
 
-const bridgeConfigSchema = settings.superRefine((config, context) => {
+/** Is the whole file. `parseBridgeConfig` reads one by it. */
+export const bridgeConfigSchema = settings.superRefine((config, context) => {
   const { accounts, api, lanes, own_lanes } = config;
   if (isPepperShared(config))
     context.addIssue({

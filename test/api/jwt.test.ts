@@ -342,6 +342,7 @@ const FORGED: readonly (readonly [string, () => Promise<string>])[] = [
   ['a payload that is no JSON', async () => `${encode({ alg: 'RS256', kid: KID })}.AAAA.AAAA`],
   ['two parts', async () => 'a.b'],
   ['five parts, encrypted', async () => `${encode({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`],
+  ['more characters than credentials may have', () => sign({ payload: { padding: 'x'.repeat(8_000) } })],
   ['a header of a megabyte', async () => `${'A'.repeat(1_000_000)}.b.c`],
 ];
 

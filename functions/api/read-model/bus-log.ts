@@ -12,18 +12,22 @@ export function busLogGroupOf(busName: string): string {
   return `/aws/vendedlogs/events/event-bus/${busName}`;
 }
 
+/** Returns the enumeration of these names, whose description says what each of them means. */
+export function explainedEnum<Name extends string>(meanings: Readonly<Record<Name, string>>) {
+  const names = Object.keys(meanings) as [Name, ...Name[]];
+  return z.enum(names).describe(names.map((name) => `${name}: ${meanings[name]}`).join('; '));
+}
+
 /** How far the event came at one target. A later one outweighs those before it. */
-const STEPS = {
+const stepSchema = explainedEnum({
   matched: 'the rule takes the event, and nothing is known of the delivery yet',
   repeating: 'a delivery has failed and will be repeated',
   delivered: 'the target has taken it',
   failed: 'the delivery was given up',
   dead_letter: 'the delivery was given up, and the event went to the dead-letter queue',
-} as const;
+});
 
-type Step = keyof typeof STEPS;
-
-const STEP_NAMES = Object.keys(STEPS) as [Step, ...Step[]];
+type Step = z.output<typeof stepSchema>;
 
 /** The types of records that say so (EventBridge User Guide, "Amazon EventBridge event bus log schema", eb-event-logs-schema.html). */
 const STEP_OF: Readonly<Record<string, Step>> = {
@@ -39,7 +43,7 @@ const STEP_OF: Readonly<Record<string, Step>> = {
 export const followedDelivery = z.object({
   rule: z.string(),
   target_arn: z.string(),
-  step: z.enum(STEP_NAMES).describe(STEP_NAMES.map((name) => `${name}: ${STEPS[name]}`).join('; ')),
+  step: stepSchema,
   error: z.string().optional().describe('What EventBridge says of the last failure.'),
 });
 
@@ -119,7 +123,8 @@ function deliveriesIn(records: readonly LogRecord[]): readonly FollowedDelivery[
     const rule = details.rule_arn.split('/').at(-1) ?? '';
     for (const target_arn of details.target_arns ?? [details.target_arn ?? '']) {
       const before = found.get(`${rule} ${target_arn}`);
-      const isLater = before === undefined || STEP_NAMES.indexOf(step) >= STEP_NAMES.indexOf(before.step);
+      const isLater =
+        before === undefined || stepSchema.options.indexOf(step) >= stepSchema.options.indexOf(before.step);
       const message = error?.error_message?.slice(0, ERROR_CHARACTERS_MAX) ?? before?.error;
       const latest = isLater ? step : before.step;
       found.set(`${rule} ${target_arn}`, {

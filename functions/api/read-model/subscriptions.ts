@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { HOUR_MS, isoTimeOf, MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { explainedEnum } from './bus-log.ts';
 import type { BusReader, BusReading, QueueReading, RuleReading } from './bus-reader.ts';
 
 /** Every reading costs a figure of CloudWatch for each rule and kind, and EventBridge sends them once a minute. */
@@ -15,7 +16,7 @@ export const READING_KEPT_MS = MINUTE_MS;
 /** A rule that gave up nothing for this time delivers again. */
 const TROUBLE_MS = HOUR_MS;
 
-const VERDICTS = {
+const verdictSchema = explainedEnum({
   failing: 'gives up deliveries, or dead letters wait',
   repeating: 'deliveries are repeated',
   without_target: 'delivers to nothing',
@@ -23,11 +24,9 @@ const VERDICTS = {
   unknown: 'is not known',
   quiet: 'had no event in 24 hours',
   delivers: 'delivers',
-} as const;
+});
 
-type Verdict = keyof typeof VERDICTS;
-
-const VERDICT_NAMES = Object.keys(VERDICTS) as [Verdict, ...Verdict[]];
+type Verdict = z.output<typeof verdictSchema>;
 
 const target = z.object({
   id: z.string(),
@@ -46,9 +45,7 @@ const rule = z.object({
   name: z.string(),
   description: z.string().optional(),
   managed_by: z.string().optional().describe('The service that owns the rule.'),
-  verdict: z
-    .enum(VERDICT_NAMES)
-    .describe(VERDICT_NAMES.map((name) => `${name}: ${VERDICTS[name]}`).join('; ')),
+  verdict: verdictSchema,
   reasons: z.array(z.string()).describe('Sentences that say why the verdict is not `delivers`.'),
   advice: z.string().optional(),
   pattern: z.record(z.string(), z.unknown()),
@@ -121,7 +118,10 @@ export function subscriptionsOf(
     rules: rules
       .filter(isVisible)
       .map((each) => shownRule(each, reading))
-      .toSorted((one, other) => VERDICT_NAMES.indexOf(one.verdict) - VERDICT_NAMES.indexOf(other.verdict)),
+      .toSorted(
+        (one, other) =>
+          verdictSchema.options.indexOf(one.verdict) - verdictSchema.options.indexOf(other.verdict),
+      ),
     further_rule_count: furtherRuleCount,
     faults: [...faults],
   };

@@ -165,6 +165,16 @@ const running: readonly Scenario[] = [
     output: [/^\{"kind":"ready"|^\{"kind":"note"/, /"kind":"end"/],
     asProcess: 'only',
   },
+  {
+    title: 'the help of a subcommand shows how it is used, and what its exit codes mean',
+    args: ['wait', '--help'],
+    script: [],
+    code: 0,
+    output: [
+      /^ {2}\$ operations-bridge wait operation /m,
+      /^ {2}0 {4}it succeeded\n {2}1 {4}it failed\n {2}2 /m,
+    ],
+  },
   ...(
     [
       [

@@ -64,6 +64,26 @@ test('a table of the second edition is taken over in mid-work, rolled back and t
   ]);
 }, 300_000);
 
+test('what the second edition has forgotten by its age is told no second time', async () => {
+  const bridge = aBridge({ poller: secondEdition });
+  bridge.service.addProject(LONG_LIST);
+  await bridge.run(10 * MINUTE_MS);
+  const rows = Array.from({ length: 40 }, (_, place) =>
+    anOperationRow(place + 1, bridge.nowMs(), { status: 'finished' }),
+  );
+  for (const row of rows) bridge.service.put(row);
+  await bridge.run(2 * MINUTE_MS);
+  const toldBefore = bridge.events('Operation State Changed');
+  expect(toldBefore).toHaveLength(rows.length);
+
+  await bridge.rest(60 * DAY_MS);
+  bridge.restart(createAccount);
+  await bridge.run(2 * MINUTE_MS);
+
+  expect(bridge.table.sync.items().filter(({ kind }) => kind === 'operation')).toEqual([]);
+  expect(bridge.events('Operation State Changed')).toEqual(toldBefore);
+});
+
 /** Begins operations of three projects, of which one has long lists, one fails often, and one gets new branches. */
 function startOperations(bridge: Bridge, random: Random) {
   const { service, dials } = bridge;

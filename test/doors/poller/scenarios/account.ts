@@ -32,6 +32,12 @@ function heal({ service }: Stage): void {
   service.dials.answers = () => undefined;
 }
 
+/** A list shows these projects and a row that cannot be read. */
+function listWithBadRow(projectIds: readonly string[]) {
+  const rows = projectIds.map((id) => ({ id, created_at: timeOf(0) }));
+  return { status: 200, body: { projects: [...rows, { name: 'no id' }] } };
+}
+
 /** A second project is known before the script begins. */
 async function withOther(stage: Stage): Promise<void> {
   stage.service.addProject(OTHER);
@@ -242,11 +248,7 @@ const GONE_PROJECTS: readonly Scenario[] = [
     async script(stage) {
       await withOther(stage);
       stage.service.dials.answers = ({ path }) => {
-        if (path === LIST_OF_PROJECTS)
-          return {
-            status: 200,
-            body: { projects: [{ id: OTHER, created_at: timeOf(0) }, { name: 'no id' }] },
-          };
+        if (path === LIST_OF_PROJECTS) return listWithBadRow([OTHER]);
         return isOf(PROJECT_ID, path) ? { status: 404 } : undefined;
       };
       await stage.runS(300);
@@ -256,6 +258,19 @@ const GONE_PROJECTS: readonly Scenario[] = [
     },
     tells: [...ENDED, OTHER_DISCOVERED],
     also: ({ measured }) => expect([...measured.keys()]).toContain('MalformedRows'),
+  },
+  {
+    name: 'a project whose operations answer 404 while rows of the list cannot be read is gone after a quarter of an hour',
+    async script(stage) {
+      await withOther(stage);
+      stage.service.dials.answers = ({ path }) => {
+        if (path === LIST_OF_PROJECTS) return listWithBadRow([OTHER]);
+        return isOf(PROJECT_ID, path) ? { status: 404 } : undefined;
+      };
+      await stage.runS(900);
+    },
+    tells: [OTHER_DISCOVERED, GONE],
+    crashes: false, // A process that dies begins its evidence anew.
   },
   {
     name: 'what a project that is gone has left unpublished is told all the same',
@@ -445,6 +460,20 @@ const HEALTH: readonly Scenario[] = [
       await stage.runS(300);
     },
     tells: [...ENDED, FAILING, WELL_AGAIN, OTHER_DISCOVERED],
+  },
+  {
+    name: 'an account whose key cannot be read from its secret is degraded once, and recovers once',
+    async script(stage) {
+      const readKey = stage.dials.secret;
+      stage.dials.secret = () => new Error('InternalServiceError');
+      await stage.runS(300);
+      stage.restart();
+      await stage.runS(180);
+      stage.dials.secret = readKey;
+      end(stage);
+      await stage.runS(120);
+    },
+    tells: [...ENDED, FAILING, WELL_AGAIN],
   },
   {
     name: 'an account that recovers and fails again is told each time',
@@ -657,15 +686,29 @@ const FIRST_SIGHT: readonly Scenario[] = [
     name: 'a first list with a row that cannot be read may hide projects, so the ones that follow soon are no news',
     isFirstSight: true,
     async script(stage) {
-      const rows = [{ id: PROJECT_ID, created_at: timeOf(0) }];
       stage.service.dials.answers = ({ path }) =>
-        path === LIST_OF_PROJECTS ? { status: 200, body: { projects: [...rows, { no: 'id' }] } } : undefined;
+        path === LIST_OF_PROJECTS ? listWithBadRow([PROJECT_ID]) : undefined;
       await stage.runS(30);
       heal(stage);
       stage.service.addProject(OTHER, timeOf(stage.nowMs() - DAY_MS));
       await stage.runS(300);
     },
     tells: [],
+  },
+  {
+    name: 'a row of the list that can never be read hides the news of other projects for a few minutes only',
+    isFirstSight: true,
+    async script(stage) {
+      const listed = [PROJECT_ID];
+      stage.service.dials.answers = ({ path }) =>
+        path === LIST_OF_PROJECTS ? listWithBadRow(listed) : undefined;
+      await stage.runS(240);
+      stage.service.addProject(OTHER);
+      listed.push(OTHER);
+      await stage.runS(60);
+    },
+    tells: [OTHER_DISCOVERED],
+    crashes: false, // The next process counts its lists anew.
   },
   {
     name: 'a process that dies in the middle of the first sight leaves history untold to the next one',

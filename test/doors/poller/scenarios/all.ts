@@ -2,13 +2,16 @@
 
 import { ACCOUNT } from './account.ts';
 import { CALLERS } from './callers.ts';
+import { DAMAGED } from './damaged.ts';
 import { DERIVED } from './derived.ts';
 import { EVIDENCE } from './evidence.ts';
+import { INVOCATIONS } from './invocations.ts';
 import { LISTS } from './lists.ts';
 import { OPEN_OPERATIONS } from './open.ts';
 import { OPERATIONS } from './operations.ts';
 import { PROCESSES } from './processes.ts';
 import { REFUSALS } from './refusals.ts';
+import { REQUESTS } from './requests.ts';
 import type { Scenario } from './scenario.ts';
 import { UPSTREAM } from './upstream.ts';
 import { USAGE } from './usage.ts';
@@ -16,6 +19,7 @@ import { WALKING } from './walks.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   ...OPERATIONS,
+  ...INVOCATIONS,
   ...LISTS,
   ...REFUSALS,
   ...UPSTREAM,
@@ -25,6 +29,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...WALKING,
   ...CALLERS,
   ...PROCESSES,
+  ...DAMAGED,
+  ...REQUESTS,
   ...EVIDENCE,
   ...OPEN_OPERATIONS,
 ];

@@ -197,7 +197,7 @@ const COMMANDS: readonly Scenario[] = [
     tells: [],
   },
   {
-    name: 'a command whose answer is older than what a poll has seen takes nothing back',
+    name: 'a command whose answer is older than what a poll has seen takes nothing back, and costs no other request',
     async script(stage) {
       stage.begin(1, { action: 'restart_compute', status: 'running' });
       const earlier = stage.service.rows()[0];
@@ -208,6 +208,7 @@ const COMMANDS: readonly Scenario[] = [
       await command(stage, 120);
     },
     tells: ['1: running', '1: running -> finished', `${RESTARTED} succeeded`],
+    also: ({ requests }) => expect(requests(/\/operations\/.+/)).toBe(0),
   },
   {
     name: 'two commands at one time settle each with its own operation',

@@ -19,43 +19,31 @@ function hideAll({ service }: Stage, statusOfOne: () => number | undefined): voi
 }
 
 const NOT_FOUND: readonly Scenario[] = [
-  {
-    name: 'an operation that answers 404, is answered, and answers 404 again is missing for a minute anew',
-    async script(stage) {
-      stage.begin(1);
-      await stage.runS(20);
-      let status: number | undefined = 404;
-      hideAll(stage, () => status);
-      await stage.runS(40);
-      status = undefined;
-      await stage.runS(15);
-      status = 404;
-      await stage.runS(40);
-      stage.service.dials.answers = () => undefined;
-      stage.change(1, { status: 'finished' });
-      await stage.runS(60);
-    },
-    tells: ['1: running', '1: running -> finished'],
-    crashes: false, // A process that dies is followed later than the seconds in which the operation is answered.
-  },
-  {
-    name: 'an operation that answers 404 before and after a time of other failures is missing for a minute anew',
-    async script(stage) {
-      stage.begin(1);
-      await stage.runS(20);
-      let status = 404;
-      hideAll(stage, () => status);
-      await stage.runS(20);
-      status = 503;
-      await stage.runS(120);
-      status = 404;
-      await stage.runS(40);
-      stage.service.dials.answers = () => undefined;
-      stage.change(1, { status: 'finished' });
-      await stage.runS(60);
-    },
-    tells: ['1: running', '1: running -> finished'],
-  },
+  ...(
+    [
+      ['is answered', undefined],
+      ['fails otherwise', 503],
+    ] as const
+  ).map(
+    ([what, between]): Scenario => ({
+      name: `an operation that answers 404, then ${what} for two minutes, and answers 404 again is missing for a minute anew`,
+      async script(stage) {
+        stage.begin(1);
+        await stage.runS(20);
+        let status: number | undefined = 404;
+        hideAll(stage, () => status);
+        await stage.runS(20);
+        status = between;
+        await stage.runS(120);
+        status = 404;
+        await stage.runS(40);
+        stage.service.dials.answers = () => undefined;
+        stage.change(1, { status: 'finished' });
+        await stage.runS(60);
+      },
+      tells: ['1: running', '1: running -> finished'],
+    }),
+  ),
   {
     name: 'an operation that cannot be read is not said to be stalled, and is once it can be read',
     options: { settings: { stalled_after_seconds: { default: [60] } } },

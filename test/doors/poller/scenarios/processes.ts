@@ -1,20 +1,15 @@
-/** Scripts about the processes of the poller: two at once, frozen ones, cold starts, slow ports, and damaged items of the table. */
+/** Scripts about the processes of the poller: two at once, frozen ones, cold starts and slow ports. */
 
 import { expect } from 'vitest';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../bridge.ts';
-import { anOperationRow, idOf, PROJECT_ID } from '../rows.ts';
-import type { Scenario, Stage } from './scenario.ts';
+import { SECOND_MS } from '../bridge.ts';
+import { PROJECT_ID } from '../rows.ts';
+import { damage } from './damaged.ts';
+import { DISCOVERED, expectRate, MANY } from './requests.ts';
+import { type Scenario, type Stage, THREE_STATES, threeStates } from './scenario.ts';
 
 const OTHER = 'other-pond-12345678';
 const OTHER_DISCOVERED = `Project Discovered: ${OTHER}`;
-const THREE_STATES = ['1: scheduling', '1: scheduling -> running', '1: running -> finished'];
 const RUN_TO_END = ['1: running', '1: running -> finished'];
-
-function threeStates({ begin, change }: Stage): void {
-  begin(1, { status: 'scheduling' });
-  change(1, { status: 'running' }, 11);
-  change(1, { status: 'finished' }, 23);
-}
 
 /** Freezes the process that then runs, in the middle of its work, for so many seconds. */
 function freezeAt(stage: Stage, afterS: number, forS: number, stopped?: 'monotonic' | 'machine'): void {
@@ -24,16 +19,6 @@ function freezeAt(stage: Stage, afterS: number, forS: number, stopped?: 'monoton
 function refusal(name: string): { readonly error: Error } {
   return { error: Object.assign(new Error(name), { name }) };
 }
-
-/** No minute has more requests to the upstream than this. */
-function expectRate({ service }: Stage, most: number): void {
-  const times = service.sent.map(({ atMs }) => atMs);
-  for (const from of times)
-    expect(times.filter((atMs) => atMs >= from && atMs < from + MINUTE_MS).length).toBeLessThanOrEqual(most);
-}
-
-const MANY = Array.from({ length: 30 }, (_, place) => `pond-${place + 10}-12345678`);
-const DISCOVERED = MANY.map((projectId) => `Project Discovered: ${projectId}`);
 
 const AT_ONCE: readonly Scenario[] = [
   {
@@ -368,220 +353,4 @@ const SLOW: readonly Scenario[] = [
   },
 ];
 
-/** Puts these attributes into each item whose sort key begins like this. */
-function damage({ table }: Stage, sortKey: string, set: Record<string, never> | object): number {
-  const damaged = table.sync.items().filter(({ sk }) => sk.startsWith(sortKey));
-  for (const { pk, sk } of damaged) table.sync.update({ key: { pk, sk }, set: { ...set }, remove: [] });
-  return damaged.length;
-}
-
-const DAMAGED: readonly Scenario[] = [
-  ...(
-    [
-      ['entries', 'of a newer version'],
-      ['revision', -1.5],
-      ['status', null],
-      ['failures_count', 'many'],
-    ] as const
-  ).map(
-    ([name, value]): Scenario => ({
-      name: `an operation whose item has an unreadable ${name} is left alone, and everything else goes on`,
-      async script(stage) {
-        stage.service.addProject(OTHER);
-        stage.begin(1);
-        stage.begin(2);
-        await stage.runS(60);
-        expect(damage(stage, `OP#${idOf(1)}`, { [name]: value })).toBe(1);
-        stage.change(1, { status: 'finished' });
-        stage.change(2, { status: 'finished' });
-        stage.begin(3, { status: 'finished', project_id: OTHER });
-        await stage.runS(150);
-      },
-      tells: ['1: running', '2: running', '2: running -> finished', '3: finished', OTHER_DISCOVERED],
-      exceptFor: [1],
-      also: ({ table }) =>
-        expect(table.sync.items().find(({ sk }) => sk === `OP#${idOf(1)}`)?.[name]).toBe(value),
-      crashes: false, // The process that dies may record the operation after its item was damaged.
-    }),
-  ),
-  {
-    name: 'a project whose item cannot be read is polled all the same, and holds up no other',
-    async script(stage) {
-      stage.service.addProject(OTHER);
-      await stage.runS(60);
-      for (const { pk, sk } of stage.table.sync.items())
-        if (sk === 'PROJECT' && pk.endsWith(OTHER))
-          stage.table.sync.update({ key: { pk, sk }, set: { revision: 'of a newer version' }, remove: [] });
-      threeStates(stage);
-      await stage.runS(120);
-      stage.restart();
-      stage.begin(2, { status: 'finished' });
-      await stage.runS(120);
-    },
-    tells: [...THREE_STATES, '2: finished', OTHER_DISCOVERED],
-    crashes: false, // A process that dies may see less of the three states.
-  },
-  {
-    name: 'an account whose item cannot be read takes nothing for news until it can be read, and then loses nothing',
-    async script(stage) {
-      const boot_at = stage.table.sync.items().find(({ sk }) => sk === 'ACCOUNT')?.['boot_at'];
-      damage(stage, 'ACCOUNT', { boot_at: -1 });
-      stage.restart();
-      stage.begin(1, { status: 'finished' }, 5);
-      stage.service.addProject(OTHER);
-      await stage.runS(120);
-      expect(stage.events()).toEqual([]);
-      damage(stage, 'ACCOUNT', { boot_at });
-      await stage.runS(240);
-    },
-    tells: ['1: finished', OTHER_DISCOVERED],
-  },
-  {
-    name: 'an item that cannot be read costs no write, however often its row is met',
-    async script(stage) {
-      stage.begin(1);
-      await stage.runS(30);
-      damage(stage, `OP#${idOf(1)}`, { entries: 'of a newer version' });
-      await stage.runS(30);
-      const before = stage.table.spent.base;
-      await stage.runS(120);
-      expect(stage.table.spent.base - before).toBeLessThanOrEqual(12);
-    },
-    tells: ['1: running'],
-    crashes: false, // The figure is that of one process.
-  },
-  {
-    name: 'an item that can be read again is told from where it stood',
-    async script(stage) {
-      stage.begin(1);
-      await stage.runS(30);
-      const key = stage.table.sync.items().find(({ sk }) => sk === `OP#${idOf(1)}`);
-      const status = key?.['status'] ?? null;
-      damage(stage, `OP#${idOf(1)}`, { status: null });
-      stage.change(1, { status: 'finished' });
-      await stage.runS(60);
-      damage(stage, `OP#${idOf(1)}`, { status });
-      await stage.runS(120);
-    },
-    tells: RUN_TO_END,
-    crashes: false, // The process that dies may record the operation after its item was damaged.
-  },
-];
-
-const REQUESTS: readonly Scenario[] = [
-  {
-    name: 'thirty projects without any news are all read again and again, at the rate that is allowed',
-    options: { settings: { requests_per_minute: 120, command_requests_per_minute: 0 } },
-    async script(stage) {
-      for (const projectId of MANY) stage.service.addProject(projectId);
-      await stage.runS(120);
-      const fromMs = stage.nowMs();
-      await stage.runS(120);
-      for (const projectId of MANY) {
-        const readings = stage.service.sent.filter(
-          ({ atMs, path }) => atMs >= fromMs && path === `/projects/${projectId}/operations`,
-        );
-        expect(readings.length).toBeGreaterThanOrEqual(2);
-      }
-      expectRate(stage, 160);
-    },
-    tells: DISCOVERED,
-    crashes: false, // The figure is that of one process.
-  },
-  {
-    name: 'a project that is busy is read more often than one that is not',
-    options: { settings: { requests_per_minute: 60, command_requests_per_minute: 0 } },
-    async script(stage) {
-      for (const projectId of MANY) stage.service.addProject(projectId);
-      for (let number = 1; number <= 60; number++) {
-        stage.begin(number, { project_id: 'pond-10-12345678' }, number * 10);
-        stage.change(number, { status: 'finished' }, number * 10 + 5);
-      }
-      await stage.runS(620);
-      const readings = (projectId: string) => stage.requests(new RegExp(`${projectId}/operations$`));
-      expect(readings('pond-10-12345678')).toBeGreaterThan(2 * readings('pond-20-12345678'));
-    },
-    crashes: false, // The figure is that of one process.
-  },
-  {
-    name: 'an operation in one of thirty quiet projects is told within half a minute',
-    options: { settings: { requests_per_minute: 120, command_requests_per_minute: 0 } },
-    async script(stage) {
-      for (const projectId of MANY) stage.service.addProject(projectId);
-      await stage.runS(240);
-      stage.begin(1, { status: 'finished', project_id: 'pond-27-12345678' });
-      await stage.runS(30);
-      expect(stage.events('Operation State Changed')).toHaveLength(1);
-    },
-    tells: ['1: finished', ...DISCOVERED],
-    crashes: false, // A process that dies leaves a lease, which the next one waits for longer than these seconds.
-  },
-  {
-    name: 'refusals for the rate make the poller slower, and it never sends more than before them',
-    options: { settings: { requests_per_minute: 300, command_requests_per_minute: 0 } },
-    async script(stage) {
-      for (const projectId of MANY) stage.service.addProject(projectId);
-      await stage.runS(120);
-      const sentIn = async (seconds: number) => {
-        const before = stage.service.sent.length;
-        await stage.runS(seconds);
-        return stage.service.sent.length - before;
-      };
-      const usual = await sentIn(60);
-      let count = 0;
-      stage.service.dials.answers = () =>
-        count++ % 2 === 0 ? { status: 429, headers: { 'retry-after': '2' } } : undefined;
-      const refused = await sentIn(60);
-      expect(refused).toBeLessThan(usual * 0.8);
-      stage.service.dials.answers = () => undefined;
-      stage.begin(1, { status: 'finished' });
-      await stage.runS(120);
-    },
-    tells: ['1: finished', ...DISCOVERED],
-    crashes: false, // The figure is that of one process.
-  },
-  {
-    name: 'a pause of five minutes that the upstream asks for is kept, and a longer one is not',
-    async script(stage) {
-      stage.service.dials.answers = () => ({ status: 429, headers: { 'retry-after': '3600' } });
-      await stage.runS(10);
-      stage.service.dials.answers = () => undefined;
-      const before = stage.service.sent.length;
-      await stage.runS(240);
-      expect(stage.service.sent.length - before).toBeLessThanOrEqual(2);
-      stage.begin(1, { status: 'finished' });
-      await stage.runS(180);
-    },
-    also: ({ events }) => expect(events('Operation State Changed')).toHaveLength(1),
-    crashes: false, // The pause is that of one process.
-  },
-  {
-    name: 'a new project and its operations are told within a minute in an account of thirty',
-    async script(stage) {
-      for (const projectId of MANY) stage.service.addProject(projectId);
-      await stage.runS(120);
-      stage.service.addProject(OTHER);
-      stage.service.put(
-        anOperationRow(1, stage.nowMs(), { project_id: OTHER, action: 'apply_config', status: 'finished' }),
-      );
-      await stage.runS(60);
-      expect(stage.events('Project Discovered').at(-1)?.detail['project_id']).toBe(OTHER);
-    },
-    tells: ['1: finished', OTHER_DISCOVERED, ...DISCOVERED],
-    crashes: false, // A process that dies leaves a lease, which the next one waits for as long.
-  },
-  {
-    name: 'fields of the project list that move with its operations are a hint, and the project is read at once',
-    options: { settings: { requests_per_minute: 60, command_requests_per_minute: 0 } },
-    async script(stage) {
-      for (const projectId of MANY) stage.service.addProject(projectId);
-      await stage.runS(300);
-      await stage.rest(HOUR_MS);
-      stage.begin(1, { status: 'finished', project_id: 'pond-33-12345678' }, 5);
-      await stage.runS(90);
-    },
-    tells: ['1: finished', ...DISCOVERED],
-  },
-];
-
-export const PROCESSES: readonly Scenario[] = [...AT_ONCE, ...BEGINNINGS, ...SLOW, ...DAMAGED, ...REQUESTS];
+export const PROCESSES: readonly Scenario[] = [...AT_ONCE, ...BEGINNINGS, ...SLOW];

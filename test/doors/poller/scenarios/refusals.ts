@@ -4,20 +4,12 @@ import { expect } from 'vitest';
 import { itemBytes } from '../../../simulation/memory-table.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../bridge.ts';
 import { idOf } from '../rows.ts';
-import type { Scenario, Stage } from './scenario.ts';
+import { type Scenario, type Stage, THREE_STATES, threeStates } from './scenario.ts';
 
-const THREE_STATES = ['1: scheduling', '1: scheduling -> running', '1: running -> finished'];
 const LAST_STATE = ['1: finished'];
 
 function named(name: string): Error {
   return Object.assign(new Error(name), { name });
-}
-
-/** An operation passes through three states, each of which a bridge that works would see. */
-function threeStates({ begin, change }: Stage): void {
-  begin(1, { status: 'scheduling' });
-  change(1, { status: 'running' }, 11);
-  change(1, { status: 'finished' }, 23);
 }
 
 /** Counts the copies that the bus has accepted of the events of operations. */

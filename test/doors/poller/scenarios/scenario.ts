@@ -141,3 +141,19 @@ export function unpublished({ table }: Stage): readonly string[] {
     .items()
     .flatMap(({ sk, revision, published }) => (Number(published) < Number(revision) ? [sk] : []));
 }
+
+/** Returns the time from a change of an operation to the reading that its event tells of, in milliseconds. */
+export function delayMsOf({ detail }: Published): number {
+  const timeIn = (field: string) => Date.parse(String(detail[field]));
+  return timeIn('observed_at') - timeIn('operation_updated_at');
+}
+
+/** An operation passes through three states, each of which a bridge that works would see. */
+export function threeStates({ begin, change }: Stage): void {
+  begin(1, { status: 'scheduling' });
+  change(1, { status: 'running' }, 11);
+  change(1, { status: 'finished' }, 23);
+}
+
+/** A bridge that works tells these. */
+export const THREE_STATES = ['1: scheduling', '1: scheduling -> running', '1: running -> finished'];

@@ -10,6 +10,7 @@ test.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))('%s',
   if (scenario.tells !== undefined) expect(linesOf(stage.events())).toEqual(scenario.tells);
   expect(stage.brokenPromises({ exceptFor: (scenario.exceptFor ?? []).map(idOf) })).toEqual([]);
   expect(stage.failures.filter(isMistake)).toEqual([]);
+  expect(stage.measured.get('BoundMet') ?? [], 'a bound was met, of which an alarm tells').toEqual([]);
   scenario.also?.(stage);
 });
 

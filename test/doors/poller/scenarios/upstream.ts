@@ -1,6 +1,7 @@
 /** Scripts about an upstream that refuses, breaks off, is slow or answers nonsense, and about its account and projects. */
 
 import { expect } from 'vitest';
+import { SECOND_MS } from '../bridge.ts';
 import { PROJECT_ID } from '../rows.ts';
 import type { Scenario, Stage } from './scenario.ts';
 
@@ -123,6 +124,20 @@ export const UPSTREAM: readonly Scenario[] = [
       await stage.runS(120);
     },
     tells: ['1: finished', `Project Discovered: ${OTHER}`],
+  },
+  {
+    name: 'a project that the table refuses when it appears is told a few seconds after the table takes it',
+    async script(stage) {
+      stage.service.addProject(OTHER);
+      stage.dials.table = (_, key) =>
+        key?.pk.endsWith(OTHER) === true ? { error: new Error('throttled') } : undefined;
+      stage.at(20 * SECOND_MS, () => {
+        stage.dials.table = () => undefined;
+      });
+      await stage.runS(45);
+    },
+    tells: [`Project Discovered: ${OTHER}`],
+    crashes: false, // A process that dies leaves a lease, which the next one waits for longer than these seconds.
   },
   {
     name: 'what is there when an account is seen first is no news',
