@@ -29,16 +29,13 @@ export const equivalents: readonly Equivalent[] = [
     replacement: '""',
     proof: "The caller compares the result with 'recorded' and with nothing else.",
   },
-  ...['record === undefined → false', "{ kind: 'unresolved' } → {}", '\'unresolved\' → ""'].map((change) => {
-    const [original = '', replacement = ''] = change.split(' → ');
-    return {
-      file: RECORD_OPERATION,
-      line: "return record === undefined ? { kind: 'unresolved' } : { kind: 'unchanged', record };",
-      original,
-      replacement,
-      proof: 'A first reading is always a transition, so an operation without a record is never unchanged.',
-    };
-  }),
+  {
+    file: RECORD_OPERATION,
+    line: "if (record === undefined) return { kind: 'unresolved' };",
+    original: 'record === undefined',
+    replacement: 'false',
+    proof: 'A first reading is always a transition, so an operation without a record is never unchanged.',
+  },
   {
     file: 'shared/protocol/record-command.ts',
     line: 'command: { client_id, request_id, ...(traceparent !== undefined && { traceparent }) },',
