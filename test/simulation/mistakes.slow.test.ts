@@ -22,7 +22,6 @@ const OUT_OF_CHECKER: ReadonlySet<string> = new Set([
   'upstream-before-store',
   'watermark-before-record',
   'resume-skips-the-rest',
-  'watermark-on-a-partial-walk',
 ]);
 
 describe('the checker', () => {

@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-on-a-partial-walk',
-    noticedBy: 900_000_418,
+    noticedBy: 900_000_164,
     mistake: 'reading is acknowledged though the walk was interrupted',
     file: 'functions/poller/project/walk.ts',
     find: `  if (!walk.hasArrived) {
