@@ -114,7 +114,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-before-record',
-    noticedBy: 900_000_442,
+    noticedBy: 900_000_164,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/poll-project.ts',
     find: 'if (!(await recordPage(deps, poll, after, page))) return { walk, firstPage, failure: undefined };',
@@ -170,7 +170,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'resume-skips-the-rest',
-    noticedBy: 900_000_418,
+    noticedBy: 900_000_164,
     mistake: 'a resumed walk counts as complete once it has read what is new at the head',
     file: 'functions/poller/project/walk.ts',
     find: 'return goOn(read, walk.resume.cursor, undefined);',
