@@ -114,9 +114,9 @@ export function aSlowAccount(options: SlowOptions) {
       const store = createBridgeStore(table, ACCOUNT_ID, scheduler.clockOf(owner.process));
       for (let place = 0; place < count; place++) await store.record(anUnsentRecord(place), undefined);
     },
+    /** Insights and names have a revision, too, and nothing to publish. */
     unsentCount: () =>
-      table.sync.items().filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
-        .length,
+      table.sync.items().filter(({ published, revision }) => Number(published) < Number(revision)).length,
     copyCount: () => [...counts.copiesOfId.values()].reduce((sum, copies) => sum + copies - 1, 0),
     /** Runs one invocation a minute. The next one begins when the previous one has ended or was killed. */
     async run(minutes: number): Promise<void> {
