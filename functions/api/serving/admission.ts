@@ -32,8 +32,8 @@ export interface Authenticator {
    */
   authenticate(credentials: string): Promise<Caller | undefined>;
   /**
-   * Returns the caller as one of the present life of their account. Returns undefined when the account is not served, or
-   * when the caller belonged to an earlier life of it. Nobody is served whom this refuses.
+   * Returns the caller with the account as it is now. Returns undefined, and the request is refused, when the account is
+   * not served, or when it was removed and added again since the caller's token was issued.
    */
   living(caller: Caller): Caller | undefined;
   /**

@@ -127,7 +127,7 @@ const TROUBLES: ReadonlySet<NoticeKind> = new Set([
   'usage',
 ]);
 
-/** Returns whether PagerDuty has use for such a notice at all. A trouble that ends before it was due wakes nobody. */
+/** Returns whether a notice of this kind opens or ends a page at PagerDuty. All other kinds are not sent there. */
 export function isForPagerDuty({ kind }: { readonly kind: NoticeKind }): boolean {
   return TROUBLES.has(kind) || TROUBLE_ENDS.has(kind);
 }

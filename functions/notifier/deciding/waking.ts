@@ -86,7 +86,10 @@ export function isAhead(instantMs: number, nowMs: number, aheadMsMax: number): b
 /** Two messages are at most this far apart while something waits, so that a bad day is reported every 40 minutes. */
 const GATHER_MS_MAX = 40 * 60_000;
 
-/** These say that the bridge itself or its channels are blind, or that somebody waits for an answer. They wait for nothing, and nothing waits for them. */
+/**
+ * Notices of these kinds say that the bridge itself or one of its channels fails, or that somebody waits for an answer. They are
+ * sent at once, and later notices are not gathered because of them.
+ */
 const NEVER_GATHERED: ReadonlySet<NoticeKind> = new Set([
   'account_degraded',
   'account_recovered',
@@ -109,8 +112,8 @@ export function isNeverGathered(kind: NoticeKind): boolean {
 }
 
 /**
- * Returns whether others are gathered after a message with this notice. Good news sends nobody to the console, and
- * what is critical is told beside the gathering.
+ * Returns whether the notices that follow this one are gathered into one message. Nothing is gathered after good news,
+ * because nobody has to look at it, or after a critical notice, because critical ones have a rule of their own.
  */
 export function startsGathering({ kind, severity }: Notice): boolean {
   return severity === 'warning' && !isNeverGathered(kind);
@@ -124,7 +127,7 @@ export function isJustTold(criticalAtMs: number | undefined, nowMs: number): boo
   return criticalAtMs !== undefined && Math.abs(nowMs - criticalAtMs) < CRITICAL_APART_MS;
 }
 
-/** A channel that can join messages rings at most this often, because whoever was woken is awake. */
+/** A channel that can add to a sent message rings at most this often: a person who was woken reads the additions without a ring. */
 const RINGS_APART_MS_MAX = 10 * 60_000;
 
 /**

@@ -143,7 +143,7 @@ function shown({ notice, stored_at_ms }: WaitingNotice, policy: Mutes, incidents
 /** Edits of lists are this far apart. What happens in between stands in the next one. */
 export const LIST_EDITS_APART_MS = 10_000;
 
-/** So many lists are edited at a time. Slack takes about fifty edits a minute (Web API, tier 3). */
+/** One round edits at most this many lists, because Slack takes about fifty edits a minute (Web API, tier 3). */
 export const LISTS_EDITED_MAX = 5;
 
 /** Returns the open list in which the incident has its lines. */

@@ -1,5 +1,6 @@
 /**
- * Computes the mean delay that no poller without hints can beat, whatever it knows of the world's rates. There are
+ * Computes the mean delay that no poller can beat which reads operations alone, whatever it knows of the world's rates. A
+ * poller that also reads computes sees when one may be suspended, and can come below. There are
  * three kinds of bursts, and each of them gets the whole budget for itself, so the bound itself cannot be reached:
  * 1. Sessions begin as Poisson processes. The daily cycle is the same in all projects, so it does not change the best
  * rates.
