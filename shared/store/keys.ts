@@ -21,7 +21,7 @@ export const PARTITIONS = {
   mutes: 'MUTES#*',
   /** Holds what fails, whatever channels report of it, and who has acknowledged it. */
   incidents: 'INCIDENTS#*',
-  /** Holds how lanes are doing, and which accounts have new work for them. */
+  /** Holds which accounts have new work for the poller. */
   lanes: 'LANES#*',
   /** Holds the accounts that were added, paused or removed while the bridge runs. */
   accounts: 'ACCOUNTS#*',

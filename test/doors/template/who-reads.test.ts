@@ -75,7 +75,7 @@ const CALLS: Readonly<Record<string, ReturnType<typeof readingOf> | ReturnType<t
   'how long operations take': readingOf('INSIGHTS', 'pk'),
   'wishes for readings, repairs and replays': readingOf('READ', 'pk'),
   'how many requests each caller was permitted in the last minute': readingOf('USAGE', 'pk'),
-  'which accounts have new work for the poller': readingOf('LANES', 'pk'),
+  'the accounts that have new work for the poller': readingOf('LANES', 'pk'),
 };
 
 /** The statements of each role, by the function that it is for; any other role stands under its logical id. */
