@@ -27,15 +27,19 @@ const options: SimulationOptions = {
   faults: NO_FAULTS,
 };
 
-function setUp({ countsHours = true } = {}) {
+function setUp({ isWhole = true } = {}) {
   const stage = setTheStage(options, { ...NOTHING_ODD, burst: 0.2 });
   const { scheduler } = stage.world;
   const owner = { name: 'steady', isCrashed: false, clockSkewMs: 0 };
   const wired = dependenciesOf(stage, owner);
   // The status costs a write a minute, whatever happens.
   const status = { ...wired.status, write: async () => {} };
-  const uncounted = { ...wired.hourCounts, pending: { ...wired.hourCounts.pending, take: () => {} } };
-  const deps = { ...wired, status, hourCounts: countsHours ? wired.hourCounts : uncounted };
+  const { hourCounts, names } = wired;
+  const without = {
+    hourCounts: { ...hourCounts, pending: { ...hourCounts.pending, take: () => {} } },
+    names: { ...names, write: async () => {} },
+  };
+  const deps = { ...wired, status, ...(isWhole ? {} : without) };
   const memory = emptyAccountMemory();
   const poll = async (durationMs: number) => {
     const endsAtMs = scheduler.now() + durationMs + 1_000;
@@ -47,15 +51,15 @@ function setUp({ countsHours = true } = {}) {
 
 describe('the steady state', () => {
   test.each([
-    { most: 2.1, countsHours: false },
-    { most: 2.15, countsHours: true },
+    { most: 2.1, isWhole: false },
+    { most: 2.15, isWhole: true },
   ])(
-    'a transition costs at most $most write units (hours counted: $countsHours), and an empty poll none',
+    'a transition costs at most $most write units (with names and counts of hours: $isWhole), and an empty poll none',
     {
       timeout: 60_000,
     },
-    async ({ most, countsHours }) => {
-      const { table, delivered, poll } = setUp({ countsHours });
+    async ({ most, isWhole }) => {
+      const { table, delivered, poll } = setUp({ isWhole });
       await poll(MINUTE_MS);
       const before = { ...table.spent, transitions: delivered.length };
 
