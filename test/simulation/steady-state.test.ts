@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { ACCOUNT_WAIT_MS_MAX } from '../../functions/poller/account/insights.ts';
+import { createNudgeBell } from '../../functions/poller/nudges.ts';
 import { dependenciesOf, invoke } from './by-hand.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';
 import { setTheStage } from './simulate.ts';
@@ -39,7 +40,8 @@ function setUp({ isWhole = true } = {}) {
     hourCounts: { ...hourCounts, pending: { ...hourCounts.pending, take: () => {} } },
     names: { ...names, write: async () => {} },
   };
-  const deps = { ...wired, status, ...(isWhole ? {} : without) };
+  const bell = createNudgeBell(scheduler.clockOf(owner));
+  const deps = { ...wired, bell, status, ...(isWhole ? {} : without) };
   const memory = emptyAccountMemory();
   const poll = async (durationMs: number) => {
     const endsAtMs = scheduler.now() + durationMs + 1_000;
