@@ -24,7 +24,7 @@ async function main({ large, rows, isStandard, json, record, svg }: BenchOptions
   });
   if (isStandard && !json) printJudgement(figures);
   if (svg !== undefined) writeFileSync(svg, delayPlot(figures));
-  if (record) console.error(`Wrote ${recordFigures(figures, new Date())}. Now run npm run generate.`);
+  if (record) console.error(`Wrote ${recordFigures(figures, new Date())} and docs/performance.md.`);
 }
 
 async function measureAndPrintLarge(

@@ -46,12 +46,18 @@ describe('the documentation', () => {
     ...callDocs(),
     ...cliDocs(),
     ...costDocs(),
-    ...performanceDocs(),
     ...subscriptionDocs(),
     architecturePicture(),
   ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
     expect(read(path)).toBe(text);
   });
+
+  test.each(performanceDocs())(
+    '$path shows what the benchmark has recorded (npm run bench -- --record)',
+    ({ path, text }) => {
+      expect(read(path)).toBe(text);
+    },
+  );
 
   test.each(eventCatalog)(
     'the example of $detailType has exactly the fields of its definition',
