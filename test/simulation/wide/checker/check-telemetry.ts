@@ -5,7 +5,6 @@
 
 import type { FigureName } from '../../../../shared/runtime/telemetry.ts';
 import type { Violation } from '../../check-history.ts';
-import type { WideFault } from '../faults.ts';
 import type { Evidence } from './evidence.ts';
 
 const MISTAKES: ReadonlySet<string> = new Set([
@@ -74,22 +73,26 @@ function endings({ stage }: Evidence): readonly Violation[] {
     }));
 }
 
-/** Pairs a fault with the metric on which an alarm or a person relies. */
-const HEARD: readonly (readonly [WideFault, FigureName])[] = [
-  ['http_account_limit_used_up', 'UpstreamThrottled'],
-  ['http_server_error', 'UpstreamFailed'],
-  ['operation_row_malformed', 'MalformedRows'],
-  ['bus_entry_refused', 'EventsParked'],
-];
-
 /** A metric of a single occurrence can be lost with a process that crashes at that moment. */
 const OCCURRENCES_MIN = 6;
 
+/** Pairs what has happened with the metric on which an alarm or a person relies. A refused command is told to its caller instead. */
 function silences({ stage }: Evidence): readonly Violation[] {
-  const { world, ear } = stage;
-  return HEARD.filter(([fault]) => (world.fired.get(fault) ?? 0) >= OCCURRENCES_MIN)
-    .filter(([, metric]) => (ear.sums.get(metric) ?? 0) === 0)
-    .map(([fault, metric]) => ({ rule: 'silence', operation_id: '', detail: `${fault} without ${metric}` }));
+  const { world, ear, upstream } = stage;
+  const statusesOfPolls = upstream.log.filter(({ isCommand }) => !isCommand).map(({ status }) => status);
+  const heard: readonly (readonly [string, number, FigureName])[] = [
+    ['refusals for the rate', statusesOfPolls.filter((status) => status === 429).length, 'UpstreamThrottled'],
+    ['errors of the upstream', statusesOfPolls.filter((status) => status >= 500).length, 'UpstreamFailed'],
+    ['malformed rows', world.fired.get('operation_row_malformed') ?? 0, 'MalformedRows'],
+    ['refused entries', world.fired.get('bus_entry_refused') ?? 0, 'EventsParked'],
+  ];
+  return heard
+    .filter(([, count, metric]) => count >= OCCURRENCES_MIN && (ear.sums.get(metric) ?? 0) === 0)
+    .map(([what, count, metric]) => ({
+      rule: 'silence',
+      operation_id: '',
+      detail: `${count} ${what} without ${metric}`,
+    }));
 }
 
 function misuse({ stage }: Evidence): readonly Violation[] {
