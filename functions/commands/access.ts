@@ -4,14 +4,13 @@ import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue-store.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
-import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
+import { FEED_INDEX, LISTED } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { NUDGE_ATTRIBUTES } from '../../shared/store/wishes.ts';
 
 const BEGUN = (['operation', 'command', 'branch', 'compute'] as const).flatMap(
   (kind) => RECORD_ATTRIBUTES[kind],
 );
-const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const commandsAccess = {
   reads: {

@@ -9,7 +9,6 @@ import {
   type LineEntry,
   leaveLine,
   lineWith,
-  lineWithout,
   type ProjectLine,
   type QueuedCommand,
 } from '../../shared/commands/queued-command.ts';
@@ -19,7 +18,7 @@ import { isoTimeOf } from '../../shared/records/time.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../shared/store/unreadable.ts';
-import { type LineDeps, removeEntry } from './line.ts';
+import { dropEntry, type LineDeps, removeEntry } from './line.ts';
 
 interface ApprovalPorts {
   readonly wakes: Wakes;
@@ -130,15 +129,4 @@ async function tell(deps: LineDeps, command: QueuedCommand, state: ApprovalEvent
     }),
   ]);
   if (outcome?.kind === 'retry') throw new AppError('bus_unavailable', 'The bus did not take the event');
-}
-
-/** The item of an entry is gone, or this version cannot read it. It must not hold the commands behind it. */
-export async function dropEntry(
-  { queue, telemetry }: LineDeps,
-  { project_id }: ProjectLine,
-  { command_id }: LineEntry,
-): Promise<void> {
-  telemetry.measure('CommandsUnworkable', 1);
-  telemetry.log('error', 'command.unreadable', { project_id, command_id });
-  await updateLine(queue, project_id, (line) => lineWithout(line, command_id));
 }

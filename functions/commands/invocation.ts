@@ -92,7 +92,7 @@ export type Invocation =
   | { readonly kind: 'messages'; readonly messages: readonly WakeMessage[] }
   /** The request is that of the command which the event names. */
   | {
-      readonly kind: 'lock_released';
+      readonly kind: 'bus_event';
       readonly target: WakeTarget;
       readonly requestId: string | undefined;
     }
@@ -104,7 +104,7 @@ export function readInvocation(event: unknown): Invocation {
   if (messages.success) return { kind: 'messages', messages: messages.data.Records.map(readMessage) };
   const { detail } = busEvent.safeParse(event).data ?? {};
   if (detail === undefined) return { kind: 'sweep' };
-  return { kind: 'lock_released', target: detail, requestId: detail.command?.request_id };
+  return { kind: 'bus_event', target: detail, requestId: detail.command?.request_id };
 }
 
 function readMessage({ messageId, receiptHandle, body, attributes }: z.output<typeof record>): WakeMessage {

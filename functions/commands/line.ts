@@ -7,8 +7,10 @@ import { type QueueStore, updateLine } from '../../shared/commands/queue-store.t
 import {
   type CommandEnd,
   hasLeftLine,
+  type LineEntry,
   leaveLine,
   lineWithout,
+  type ProjectLine,
   type QueuedCommand,
 } from '../../shared/commands/queued-command.ts';
 import type { CommandAccount } from '../../shared/commands/send-command.ts';
@@ -89,6 +91,17 @@ export async function removeEntry(
   if (state === 'running') await recordCommandStart(recording, traced, startedIds);
   else if (hasLeftLine(state)) await recordCommandEnd(recording, traced, state);
   await updateLine(deps.queue, lineId, (line) => lineWithout(line, command_id, startedIds));
+}
+
+/** The item of an entry is gone, or this version cannot read it. It must not hold the commands behind it. */
+export async function dropEntry(
+  { queue, telemetry }: LineDeps,
+  { project_id }: ProjectLine,
+  { command_id }: LineEntry,
+): Promise<void> {
+  telemetry.measure('CommandsUnworkable', 1);
+  telemetry.log('error', 'command.unreadable', { project_id, command_id });
+  await updateLine(queue, project_id, (line) => lineWithout(line, command_id));
 }
 
 function noteEnd({ telemetry, clock }: LineDeps, command: QueuedCommand): void {

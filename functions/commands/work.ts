@@ -17,7 +17,7 @@ import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { unlessUnreadable } from '../../shared/store/unreadable.ts';
-import { dropEntry, workApprovals } from './approvals.ts';
+import { workApprovals } from './approvals.ts';
 import { type CallbackDeps, tendCallback, tendCallbacks } from './callbacks.ts';
 import {
   decidePauseStep,
@@ -28,7 +28,15 @@ import {
   type WakeTarget,
   WORK_MS_MAX,
 } from './invocation.ts';
-import { decideLineStep, endCommand, type LineDeps, type LineWait, removeEntry, WAITING } from './line.ts';
+import {
+  decideLineStep,
+  dropEntry,
+  endCommand,
+  type LineDeps,
+  type LineWait,
+  removeEntry,
+  WAITING,
+} from './line.ts';
 import { sendNext } from './send-next.ts';
 
 type LineOutcome =
@@ -141,7 +149,7 @@ export async function work(deps: WorkerDeps, event: unknown): Promise<BatchRespo
   await deps.accounts.refresh();
   try {
     if (invocation.kind === 'messages') return await workOnMessages(deps, invocation.messages);
-    if (invocation.kind === 'lock_released') await workOnRelease(deps, invocation);
+    if (invocation.kind === 'bus_event') await workOnRelease(deps, invocation);
     else await sweep(deps);
     return { batchItemFailures: [] };
   } finally {
@@ -196,10 +204,10 @@ async function pauseGroup(
   return false;
 }
 
-/** The new message finds the line paused, and is handed back. */
+/** An event of the bus has no message that could be handed back, so a pause sends one. */
 async function workOnRelease(
   deps: WorkerDeps,
-  { target, requestId }: Extract<Invocation, { kind: 'lock_released' }>,
+  { target, requestId }: Extract<Invocation, { kind: 'bus_event' }>,
 ): Promise<void> {
   const callbacks = deps.accounts.get(target.account_id)?.callbacks;
   if (callbacks !== undefined && requestId !== undefined) await tendCallback(callbacks, requestId);

@@ -5,7 +5,7 @@ import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
-import { LISTED } from '../../shared/store/table.ts';
+import { LIST_INDEX, LISTED } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, WORK } from '../../shared/store/table-access.ts';
 import { channelItem } from './channel-memory.ts';
 
@@ -17,7 +17,7 @@ const PARKED_ALERT = ['reason', 'notice_ids'] as const;
 
 export const notifierAccess = {
   reads: {
-    alerts: distinct([...KEY, ...INCIDENT, ...CHANNEL, ...NOTICE]),
+    alerts: distinct([...KEY, LIST_INDEX.sortKey, ...INCIDENT, ...CHANNEL, ...NOTICE]),
     insights: distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]),
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     protocol: [...KEY, ...PROJECT_NAMES_ATTRIBUTES],

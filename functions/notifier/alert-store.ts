@@ -53,6 +53,7 @@ import {
   type PendingNotice,
   parsePending,
   type Severity,
+  storedAtMsOf,
   type WaitingNotice,
 } from './deciding/notice.ts';
 import type { AlertPolicy, Mutes } from './deciding/policy.ts';
@@ -64,19 +65,19 @@ export interface NotifierDeps {
   readonly channels: readonly Channel[];
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Resolves to undefined when no list has shown the name yet. Without it, notices have no names. */
-  readonly projectNameOf?:
-    | ((accountId: string, projectId: string) => Promise<string | undefined>)
-    | undefined;
-  /** Resolves to undefined when too little is known of the action. Without it, alerts do not say what is usual. */
-  readonly usualDurationOf?:
-    | ((accountId: string, projectId: string, action: string) => Promise<Notice['usual_duration']>)
-    | undefined;
+  /** Resolves to undefined when no list has shown the name yet. */
+  readonly projectNameOf: (accountId: string, projectId: string) => Promise<string | undefined>;
+  /** Resolves to undefined when too little is known of the action. */
+  readonly usualDurationOf: (
+    accountId: string,
+    projectId: string,
+    action: string,
+  ) => Promise<Notice['usual_duration']>;
   /**
    * Resolves to how many operations of the action usually begin to fail within a minute in the account, and to undefined
-   * while too little is known. Without it, alerts do not say what is usual.
+   * while too little is known.
    */
-  readonly usualFailuresOf?: ((accountId: string, action: string) => Promise<number | undefined>) | undefined;
+  readonly usualFailuresOf: (accountId: string, action: string) => Promise<number | undefined>;
 }
 
 /** The notifier reaches everything that it stores through this. */
@@ -122,7 +123,7 @@ interface WaitingNotices {
   ): Promise<readonly PendingNotice[]>;
   /** Reads the items. The index may lag behind, so notices that were sent in the meantime are left out. */
   read(channel: string, pendings: readonly PendingNotice[]): Promise<readonly WaitingNotice[]>;
-  /** Resolves to the notices with these sort keys that are stored still. `stored_at_ms` is 0. */
+  /** Resolves to the notices with these sort keys that are stored still. `stored_at_ms` is 0 for one that no longer waits. */
   readKnown(channel: string, sks: readonly string[]): Promise<readonly KnownNotice[]>;
 }
 
@@ -270,12 +271,12 @@ function createWaitingNotices(
 
     async readKnown(channel, sks) {
       const items = await readItems(table, channel, sks);
-      return items.map((item) => ({
-        sk: item.sk,
-        stored_at_ms: 0,
-        notice: noticeIn(item, fieldsOfSortKey(item), onUnreadable),
-        isWaiting: item['outcome'] === undefined,
-      }));
+      return items.map((item) => {
+        const isWaiting = item['outcome'] === undefined;
+        const stored_at_ms = isWaiting ? storedAtMsOf(item[LIST_INDEX.sortKey]) || 0 : 0;
+        const notice = noticeIn(item, fieldsOfSortKey(item), onUnreadable);
+        return { sk: item.sk, stored_at_ms, notice, isWaiting };
+      });
     },
   };
 }

@@ -90,12 +90,12 @@ export function createNotifier(environment: NotifierEnvironment, ports: Notifier
   };
 }
 
-/** Remembers for each account what is usual in it. There are as many accounts as the configuration names. */
+/** Remembers for each account what is usual in it. There are as many accounts as the bridge watches. */
 function usualDurationsOf(
   table: Table,
   clock: Clock,
   noteUnreadable: NoteUnreadable,
-): NonNullable<NotifierDeps['usualDurationOf']> {
+): NotifierDeps['usualDurationOf'] {
   const accounts = new Map<string, ReturnType<typeof rememberUsualDurations>>();
   return (accountId, projectId, action) => {
     const store = createInsightsStore(table, accountId, noteUnreadable);

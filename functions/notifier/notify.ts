@@ -113,7 +113,7 @@ async function withProjectName(
   notice: Notice,
 ): Promise<Notice> {
   const { account_id, project_id } = notice;
-  if (projectNameOf === undefined || project_id === undefined) return notice;
+  if (project_id === undefined) return notice;
   try {
     const name = await projectNameOf(account_id, project_id);
     return name === undefined ? notice : { ...notice, project_name: name };
@@ -131,8 +131,7 @@ async function withUsualDuration(
 ): Promise<Notice> {
   const { account_id, project_id, action, severity, usual_duration } = notice;
   const isKnown = usual_duration !== undefined || severity === 'info';
-  if (isKnown || usualDurationOf === undefined || project_id === undefined || action === undefined)
-    return notice;
+  if (isKnown || project_id === undefined || action === undefined) return notice;
   try {
     const usual = await usualDurationOf(account_id, project_id, action);
     return usual === undefined ? notice : { ...notice, usual_duration: usual };

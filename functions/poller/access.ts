@@ -10,14 +10,13 @@ import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
-import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
+import { FEED_INDEX, LISTED } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
 const INSIGHTS = distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]);
-const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const pollerAccess = {
   reads: {

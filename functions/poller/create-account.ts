@@ -22,7 +22,7 @@ import { type GuardedKeySource, guardKey, type KeySource } from '../../shared/up
 import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { createAccountBudget } from './account/account-budget.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
-import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/account-key.ts';
+import { noteUnreadableKey, type ReadableKey } from './account/account-key.ts';
 import { emptyAccountMemory } from './account/account-memory.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
 import { createPendingCounts, createPendingSamples } from './account/insights.ts';
@@ -63,8 +63,8 @@ export interface Adapters {
   readonly bus: EventBus;
   /** Requests to the upstream are sent with this. */
   readonly http: SendHttp;
-  /** Returns the accounts that this bridge watches. The account is the only one when it is undefined. */
-  readonly watchedAccountIds?: (() => readonly string[]) | undefined;
+  /** Returns the accounts that this bridge watches. */
+  readonly watchedAccountIds: () => readonly string[];
   keyOf(secretId: string, accountId: string): KeySource;
   /** Without an account it is the telemetry of the lane itself. */
   telemetryOf(accountId: string | undefined): FlushableTelemetry;
@@ -199,7 +199,7 @@ function statusStore(table: Table, accountId: string, noteUnreadable: NoteUnread
 function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number): PlannerLimits {
   const { poll_interval_seconds: intervalS, project_ids } = settings;
   const listing = {
-    intervalMsMax: accountLimits.run.discoveryIntervalMs,
+    usualIntervalMs: accountLimits.run.discoveryIntervalMs,
     // One request shows hundreds of projects, so it may come four times as often as a poll of one of them.
     hintIntervalMsMin: intervalS === undefined ? ('by_size' as const) : (intervalS * 1_000) / 4,
   };

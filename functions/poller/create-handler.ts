@@ -62,7 +62,7 @@ export type PollerHandler = (
 ) => Promise<LaneReport>;
 
 /** These adapters reach AWS. The handler builds them from its environment, unless it is told another way. */
-type EnvironmentAdapters = Omit<Adapters, 'http'>;
+type EnvironmentAdapters = Omit<Adapters, 'http' | 'watchedAccountIds'>;
 
 export function createPollerHandler(
   environment: PollerEnvironment,

@@ -1,5 +1,5 @@
 /**
- * Joins the adapters of one account, for entries that build dependencies, and makes the writes of the protocol: they
+ * Joins the adapters of one account, for the files that build dependencies, and makes the writes of the protocol: they
  * record what changed together with its event, and acknowledge what is published. The work index finds what is left to
  * do, and the lease says which process does it.
  */
@@ -38,9 +38,13 @@ import { createTransfers } from './transfers.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 import { createReadingWishes, createRepairs, createReplays } from './wishes.ts';
 
-/** Says when the next request would leave if all left evenly, in milliseconds since the epoch. */
 const leaseSpending = z.object({ next_at_ms: z.number(), ended_at_ms: z.number().optional() });
 
+/**
+ * Says what a process had spent when it ended. Both times are in milliseconds since the epoch by the clock of that process,
+ * which may differ from the next one's. `next_at_ms`: the next request would leave at this time if all left evenly.
+ * `ended_at_ms`: the process ended at this time; an earlier version has not handed it over.
+ */
 export type LeaseSpending = z.infer<typeof leaseSpending>;
 
 export interface LeaseAdapterDeps {

@@ -78,7 +78,7 @@ function createProjection(attributes: readonly string[]): Projection {
 }
 
 /** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
-const BATCH_KEYS_MAX = 100;
+export const BATCH_KEYS_MAX = 100;
 
 /**
  * BatchGetItem answers 200 and leaves the keys of a throttled partition unread, so the SDK does not back off. With the pauses
@@ -96,7 +96,7 @@ export interface Pacing {
 }
 
 /**
- * The poller asks for at most this many keys in one page of the index. A key has about 120 bytes, so the page stays
+ * `queryWork` asks for at most this many keys in one page of the index. A key has about 120 bytes, so the page stays
  * below the 1 MB at which DynamoDB would end it (DynamoDB API Reference, Query).
  */
 export const WORK_PAGE_KEYS = 5_000;

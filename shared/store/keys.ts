@@ -104,8 +104,8 @@ export function projectsListOf(accountId: string): string {
   return `PROJECTS#${accountId}`;
 }
 
-/** This item counts how much of the account's rate limit commands have used. */
-export function commandUsageKey(accountId: string): Key {
+/** This item is the ledger of the account's rate limit: what callers were permitted, and the poller's part. */
+export function ledgerKey(accountId: string): Key {
   return { pk: `USAGE#${accountId}`, sk: 'COMMANDS' };
 }
 

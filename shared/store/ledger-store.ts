@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { EMPTY_LEDGER, type Ledger } from '../rates/ledger.ts';
-import { commandUsageKey } from './keys.ts';
+import { ledgerKey } from './keys.ts';
 import type { Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
 
@@ -35,7 +35,7 @@ export function createLedgerStore(
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): LedgerStore {
-  const key = commandUsageKey(accountId);
+  const key = ledgerKey(accountId);
   return {
     async read() {
       const item = await table.get(key);

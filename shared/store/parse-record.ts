@@ -1,4 +1,4 @@
-/** Makes an object schema keep the fields that it does not know, also in the objects inside of it. */
+/** Parses items into records, entry by entry, and keeps the fields and entries that only another version knows. */
 
 import * as z from 'zod';
 import type { AccountRecord } from '../records/account-record.ts';
@@ -12,6 +12,7 @@ import { accountItem, fromStored, keyOf, projectFieldsOf, recordItem, type store
 import type { Item } from './table.ts';
 import type { UnreadableItem } from './unreadable.ts';
 
+/** Makes an object schema keep the fields that it does not know, also in the objects inside of it. */
 function looseOf<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>): z.ZodObject<Shape> {
   const shape = Object.entries(schema.shape).map(([name, type]) => [name, looseInside(type as z.ZodType)]);
   return z.looseObject(Object.fromEntries(shape));

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from '../runtime/clock.ts';
+import { BATCH_KEYS_MAX } from './dynamodb-table.ts';
 import { PARTITIONS } from './keys.ts';
 import {
   type Item,
@@ -89,9 +90,6 @@ export function distinct(names: readonly string[]): readonly string[] {
  */
 const GATHER_MS = 25;
 
-/** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
-const KEYS_MAX = 100;
-
 interface Waiting {
   readonly key: Key;
   readonly resolve: (item: Item | undefined) => void;
@@ -123,7 +121,7 @@ function createGathering(table: Table, clock: Clock): Table['get'] {
   let isGathering = false;
 
   const send = () => {
-    const batch = waiting.splice(0, KEYS_MAX);
+    const batch = waiting.splice(0, BATCH_KEYS_MAX);
     if (batch.length === 0) isGathering = false;
     else {
       void readTogether(table, batch);

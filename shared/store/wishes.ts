@@ -193,6 +193,7 @@ export function createReplays(
       const begin = { kind: 'replay', requested_at: isoTimeOf(clock.now()), ...NOTHING };
       const set = { ...begin, ...asked, expires_at: expiresAtOf(clock) };
       const remove = REPLAY_ATTRIBUTES.filter((name) => !(name in set));
+      // A condition has no "exists", and every time is less than this text.
       const hasEnded = { kind: 'less', name: 'ended_at', value: 'later than every time' } as const;
       const condition = { kind: 'any', of: [{ kind: 'absent', name: 'replay_id' }, hasEnded] } as const;
       return resultOf(await updateOnce(table, { key, set, remove, condition }, ['replay_id']));
@@ -246,8 +247,8 @@ export function createNudge(table: Table, clock: Clock): Nudge {
 }
 
 /**
- * The nudge is written beside the item, so that a command does not wait for it. A poller that comes too early looks
- * again. A nudge that fails is logged, and the poller finds the work within a minute.
+ * The nudge is written beside the item, so that a command waits for the slower of the two writes, and not for both in turn. A poller
+ * that comes too early looks again. A nudge that fails is logged, and the poller finds the work within a minute.
  */
 export function nudgingTable(table: Table, nudge: Nudge, telemetry: Telemetry): Table {
   return {

@@ -23,17 +23,7 @@ import {
 import { RETRY_AFTER_MS_MAX } from '../rates/retry-decision.ts';
 import { MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
-
-/**
- * Says what a process had spent when it ended. Both times are in milliseconds since the epoch by the clock of that process,
- * which may differ from the next one's.
- */
-interface Spending {
-  /** The next request would leave at this time if all left evenly. */
-  readonly next_at_ms: number;
-  /** The process ended at this time. It is undefined in what an earlier version has handed over. */
-  readonly ended_at_ms?: number | undefined;
-}
+import type { LeaseSpending } from '../store/bridge-store.ts';
 
 interface SpentRateOptions {
   readonly requestsPerMinute: number;
@@ -143,7 +133,7 @@ class SpentRate {
     this.#share = share;
   }
 
-  spending(nowMs: number): Spending {
+  spending(nowMs: number): LeaseSpending {
     return { next_at_ms: this.#state.nextAtMs, ended_at_ms: nowMs };
   }
 
@@ -151,7 +141,7 @@ class SpentRate {
    * When the previous process did not hand over what it has spent, it is assumed to have spent everything. What it has
    * handed over counts from now, as if it had just ended, because its clock may be behind this one.
    */
-  takeOver(spending: Spending | undefined, nowMs: number): void {
+  takeOver(spending: LeaseSpending | undefined, nowMs: number): void {
     const { next_at_ms, ended_at_ms = nowMs } = spending ?? {};
     // This process was the previous one when it left the limit as it finds it.
     if (next_at_ms !== this.#state.nextAtMs) {
@@ -192,9 +182,9 @@ export interface PollerBudget extends RequestBudget {
   /** Returns true when requests had to wait for the limit since the last call. */
   wasShort(): boolean;
   /** Returns what was spent up to now, for the next process. */
-  spending(): Spending;
+  spending(): LeaseSpending;
   /** Continues from what the previous process has spent. When it did not hand that over, it is assumed to have spent everything. */
-  takeOver(spending: Spending | undefined): void;
+  takeOver(spending: LeaseSpending | undefined): void;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
 }

@@ -5,7 +5,7 @@ import { SCOPES } from '../../shared/callers/scopes.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { requestCountIn } from '../../shared/rates/ledger.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import { commandUsageKey, operationKey, parkedKey } from '../../shared/store/keys.ts';
+import { ledgerKey, operationKey, parkedKey } from '../../shared/store/keys.ts';
 import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
@@ -182,7 +182,7 @@ describe('a request to the upstream', () => {
       wrapTable: (table) => ({
         ...table,
         async update(update) {
-          if (update.key.pk === commandUsageKey(ACCOUNT_ID).pk) throw new Error('The table is away');
+          if (update.key.pk === ledgerKey(ACCOUNT_ID).pk) throw new Error('The table is away');
           return table.update(update);
         },
       }),

@@ -58,7 +58,7 @@ const polling = pollAccount(
       ...accountLimits.planner,
       requestsPerMinute: REQUESTS_PER_MINUTE,
       pollIntervalMsMin: 1_000,
-      listing: { intervalMsMax: 60_000, hintIntervalMsMin: 250 },
+      listing: { usualIntervalMs: 60_000, hintIntervalMsMin: 250 },
     }),
     clock,
     telemetry: silentTelemetry,

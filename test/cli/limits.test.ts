@@ -64,6 +64,7 @@ import {
   NOT_FOUND_SHARE_MAX,
 } from '../../functions/poller/account/discovery/known-projects.ts';
 import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/list-page.ts';
+import { BARREN_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/account/discovery/listing.ts';
 import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/origin.ts';
 import {
   ACCOUNT_WAIT_MS_MAX,
@@ -83,12 +84,12 @@ import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.
 import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../../functions/poller/account/wind-up.ts';
 import { pollOptionsFor, UPSTREAM_SOCKETS_MAX } from '../../functions/poller/create-account.ts';
 import { SET_ASIDE_MS_MAX, WARM_ACCOUNTS_MAX } from '../../functions/poller/lane/run-lane.ts';
-import { BARREN_PAGES_MAX, LIST_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
+import { LIST_PAGES_MAX } from '../../functions/poller/planner/list-hints.ts';
 import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/open-operations.ts';
 import { WORK_ENTRIES_MAX } from '../../functions/poller/project/poll.ts';
 import { JOINED_ROWS_MAX } from '../../functions/poller/project/project-memory.ts';
 import { SWEEP_DEPTH_MS } from '../../functions/poller/project/walk.ts';
-import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/wishes.ts';
+import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/repairs-and-replays.ts';
 import {
   ACCOUNTS_MAX,
   LANES_MAX,

@@ -18,6 +18,7 @@ import { createMemoryTable } from '../simulation/memory-table.ts';
 import { anEvent } from './channel-under-test.ts';
 import { createHostileChannels, MOODS, type Mood, type Sent } from './hostile-channels.ts';
 import { createListIndex } from './list-index.ts';
+import { nothingUsual } from './nothing-usual.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -120,7 +121,7 @@ export async function live(hours: Hours): Promise<Outcome> {
         },
       }),
     );
-    const done = run({ store, policy, ...parts, channels: own }).then(() => true);
+    const done = run({ store, policy, ...parts, ...nothingUsual, channels: own }).then(() => true);
     const isDone = await Promise.race([done, died]);
     ended.abort();
     return isDone;

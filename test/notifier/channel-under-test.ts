@@ -14,6 +14,7 @@ import type { FigureName, LogFields, Telemetry } from '../../shared/runtime/tele
 import { NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createListIndex } from './list-index.ts';
+import { nothingUsual } from './nothing-usual.ts';
 
 const PACES: Record<'slack' | 'email', ChannelPace> = {
   slack: { messageCountMax: 5, perMs: 60_000, noticesPerMessageMax: 100 },
@@ -52,6 +53,7 @@ export function aNotifier(policy: object = {}) {
     clock,
     telemetry,
     channels: [slack.channel, email.channel],
+    ...nothingUsual,
   };
   return {
     deps,

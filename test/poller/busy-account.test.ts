@@ -41,7 +41,7 @@ function aBusyAccount() {
         requestsPerMinute: REQUESTS_PER_MINUTE,
         pollIntervalMsMin: 500,
         failureBackoffMsMax: 5 * MINUTE_MS,
-        listing: { intervalMsMax: MINUTE_MS, hintIntervalMsMin: undefined },
+        listing: { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: undefined },
       }),
       budget: createRequestBudget({
         clock,

@@ -21,6 +21,7 @@ const noFeed: TableIndexes = { query: async () => ({ keys: [], next: undefined }
 export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock) {
   const { accountId } = store;
   return {
+    watchedAccountIds: () => [accountId],
     bell: everySecond(clock),
     key: { hasAnother: async () => false, isReadable: () => true },
     status: {

@@ -24,7 +24,7 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
     clock,
     store,
     planner: only<PollPlanner>({
-      markHot: (id) => void hot.push(id),
+      askAtOnce: (id) => void hot.push(id),
       wish: (id) => void wished.push(id),
       waitingCount: () => wished.length,
     }),
@@ -110,7 +110,7 @@ test('a wish is left to the next invocation when this one must stop before it ca
     meet: async () => {},
     clock,
     store: { ...store, findWorkPage },
-    planner: only({ markHot: () => {}, wish: () => {}, waitingCount: () => 0 }),
+    planner: only({ askAtOnce: () => {}, wish: () => {}, waitingCount: () => 0 }),
     limits: { workIntervalMs: 1_000 },
     bell: createNudgeBell(clock),
     telemetry: aTelemetry({}),

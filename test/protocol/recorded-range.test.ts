@@ -1,7 +1,7 @@
 /** Reads the events of a range from the in-memory table, over its indexes. */
 
 import { expect, test } from 'vitest';
-import { readRange } from '../../functions/poller/wishes.ts';
+import { readRange } from '../../functions/poller/repairs-and-replays.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import type { EventChoice } from '../../shared/records/event-choice.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';

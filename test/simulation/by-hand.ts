@@ -53,7 +53,7 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
     planner: createPollPlanner({
       pollIntervalMsMin: options.pollIntervalMs,
       requestsPerMinute: 10_000,
-      listing: { intervalMsMax: 20_000, hintIntervalMsMin: options.pollIntervalMs },
+      listing: { usualIntervalMs: 20_000, hintIntervalMsMin: options.pollIntervalMs },
       failureBackoffMsMax: 10_000,
     }),
     clock,

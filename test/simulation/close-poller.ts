@@ -37,6 +37,7 @@ export function createClosePoller(stage: Stage, owner: Process): Account {
     bus: createFaultyBus(world, delivered, owner),
     http: createCloseHttp(world, model, owner),
     lateness: undefined,
+    watchedAccountIds: () => [settings.account_id],
     keyOf: rotatingKey,
     telemetryOf: () => ({ ...silentTelemetry, flush() {} }),
   };
@@ -62,7 +63,7 @@ function boundsOf({ world: { options } }: Stage) {
     limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, failingMsMax: 20_000 },
     planner: {
       failureBackoffMsMax: 10_000,
-      listing: { intervalMsMax: 20_000, hintIntervalMsMin: pollIntervalMs },
+      listing: { usualIntervalMs: 20_000, hintIntervalMsMin: pollIntervalMs },
     },
   };
 }

@@ -15,9 +15,9 @@ import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import {
   accountStatusKey,
-  commandUsageKey,
   idempotencyKey,
   leaseKey,
+  ledgerKey,
   operationKey,
   tokenKey,
 } from '../../shared/store/keys.ts';
@@ -268,7 +268,7 @@ describe('items beside the protocol', () => {
 
   test('a ledger that has another form rejects, so that everybody keeps to its own part', async () => {
     const { table, noted, note } = setUp();
-    await table.update({ key: commandUsageKey('main'), set: { ledger_version: 3, given: 'many' } });
+    await table.update({ key: ledgerKey('main'), set: { ledger_version: 3, given: 'many' } });
 
     await expect(createLedgerStore(table, 'main', note).read()).rejects.toSatisfy(isUnreadable);
     expect(noted).toHaveLength(1);

@@ -7,7 +7,7 @@ import { isoTimeOf } from '../../../shared/records/time.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import type { Route } from '../serving/route.ts';
-import { commandAnswer } from '../upstream/account-queue.ts';
+import { commandSchema } from '../upstream/account-queue.ts';
 import { APPROVALS_PATH, approvalFor, decideApproval } from '../upstream/approve-command.ts';
 import { ofCaller } from './bridge-route.ts';
 import type { QueueRouteDeps } from './command-routes.ts';
@@ -18,7 +18,7 @@ const approval = z.object({
   client_id: z.string().describe('The caller who asked.'),
   call: z.string(),
   request: z.string().optional().describe('What would be sent, such as `DELETE /projects/shop-1`.'),
-  state: commandAnswer.shape.state.describe('awaiting_approval until a person decides or the time is over.'),
+  state: commandSchema.shape.state.describe('awaiting_approval until a person decides or the time is over.'),
   asked_at: z.string(),
   expires_at: z.string().optional().describe('Nobody can approve it from then on.'),
   decided_by: z.string().optional(),

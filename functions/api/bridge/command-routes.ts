@@ -28,7 +28,7 @@ import { WAIT_SECONDS_MAX } from '../serving/waiting.ts';
 import {
   type AccountQueue,
   answerFor,
-  commandAnswer,
+  commandSchema,
   commandView,
   type FoundCommand,
   freezeAccount,
@@ -122,7 +122,7 @@ export function queueRoutes(modelOf: ModelOf, deps: QueueRouteDeps): readonly Ro
           'For a day after their end. A page with filters may be short or empty and still have a cursor.',
         access: 'operations:read',
         query: listQuery,
-        answer: paged(commandAnswer, 'commands'),
+        answer: paged(commandSchema, 'commands'),
       },
       (request, model) => listCommands(deps, request, model),
     ),

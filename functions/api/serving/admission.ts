@@ -23,7 +23,7 @@ import { undeclaredFields } from '../../../shared/upstream/calls/call.ts';
 import { type FieldFault, invalid, nameable, notFound, Problem } from './problem.ts';
 import { projectIdsIn, type RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';
-import { isAnsweredAtEnd, isQueued, namedWaitMs, type PatientCallers, waitingPlace } from './waiting.ts';
+import { asksForLine, isAnsweredAtEnd, namedWaitMs, type PatientCallers, waitingPlace } from './waiting.ts';
 
 export interface Authenticator {
   /**
@@ -320,7 +320,7 @@ export async function useAllowance(
   const prefer = raw.headers.get('prefer');
   if (route.limit === 'wishes') refuseFor(await fairShare?.admitWish(client_id));
   if (route.limit !== 'upstream') return;
-  if (isQueued(route, prefer)) return refuseFor(await fairShare?.admitQueued(client_id));
+  if (asksForLine(route, prefer)) return refuseFor(await fairShare?.admitQueued(client_id));
   // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
   const forMs = namedWaitMs(prefer) ?? (caller.settles === true ? SETTLING_HOLD_MS : HOLD_MS);
   if (takesPermitLater(route, caller, prefer)) return;

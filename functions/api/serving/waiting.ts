@@ -70,22 +70,16 @@ export function isAnsweredAtEnd({ settles }: Caller, prefer: string | null | und
  * A command that is about one project waits in the line of that project. A preference may be ignored (RFC 7240, 2), so
  * reads and calls that reach beyond one project are answered as usual.
  */
-export function isQueued(
+export function asksForLine(
   call: Pick<Route, 'method' | 'path' | 'reach'>,
   prefer: string | null | undefined,
 ): boolean {
-  return isAboutOneProject(call) && preferencesIn(prefer).includes('respond-async');
+  return isAboutOneProject(call) && partsOf(prefer).some((part) => /^respond-async$/i.test(part));
 }
 
 /** How long the caller of such a request waits for its end, in milliseconds. Without `wait` the answer comes at once. */
 export function asyncWaitMs(prefer: string | undefined): number {
-  if (isReadyAwaited(prefer)) return namedWaitMs(prefer) ?? WAIT_MS_MAX;
-  const hasWait = preferencesIn(prefer).some((preference) => /^wait\b/.test(preference));
-  return hasWait ? preferredWaitMs(prefer) : 0;
-}
-
-function preferencesIn(prefer: string | null | undefined): readonly string[] {
-  return (prefer ?? '').split(/[,;]/).map((part) => part.trim().toLowerCase());
+  return namedWaitMs(prefer) ?? (isReadyAwaited(prefer) ? WAIT_MS_MAX : 0);
 }
 
 /**
@@ -105,14 +99,6 @@ export function deadlineMsOf({ 'bridge-deadline': text }: ApiRequest['headers'],
   throw invalid([
     { field: 'header.bridge-deadline', reason: `takes whole seconds from now, from 1 to ${secondsMax}` },
   ]);
-}
-
-/** Version 00 of W3C Trace Context; a trace of zeros is not valid. */
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-/** A header of another form is ignored, as the recommendation says. */
-export function traceparentOf({ traceparent = '' }: ApiRequest['headers']): string | undefined {
-  return TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
 export interface PatientCallers {

@@ -85,7 +85,7 @@ export interface FoundCommand {
   readonly line: ProjectLine | undefined;
 }
 
-export const commandAnswer = z.looseObject({
+export const commandSchema = z.looseObject({
   command_id: z.string(),
   project_id: z.string(),
   call: z.string(),
@@ -116,9 +116,9 @@ export const commandAnswer = z.looseObject({
     ),
 });
 
-export const queuedAnswer = z.object({ command: commandAnswer });
+export const queuedAnswer = z.object({ command: commandSchema });
 
-export function commandView({ command, record, line }: FoundCommand): z.input<typeof commandAnswer> {
+export function commandView({ command, record, line }: FoundCommand): z.input<typeof commandSchema> {
   const { command_id, project_id, call, client_id, accepted_at, deadline_at_ms, left_line_at } = command;
   const standing = standingOf(command, record);
   return {

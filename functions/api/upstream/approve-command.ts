@@ -19,7 +19,7 @@ import { isAboutOneProject } from '../../../shared/upstream/calls/call.ts';
 import type { CommandRequest } from '../../../shared/upstream/forward.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
-import { asyncWaitMs, deadlineMsOf, isQueued, namedWaitMs, waitFor } from '../serving/waiting.ts';
+import { asksForLine, asyncWaitMs, deadlineMsOf, namedWaitMs, waitFor } from '../serving/waiting.ts';
 import type { AccountQueue, FoundCommand } from './account-queue.ts';
 import {
   acceptOnce,
@@ -54,10 +54,13 @@ export async function askForApproval(
   refuseSecrets(command);
   const asked = await keptRequest(deps, queue, command, request);
   if ('kind' in asked) return asked;
-  if (asked.command.state === 'awaiting_approval' && !isQueued(command.target.call, request.headers.prefer))
+  if (
+    asked.command.state === 'awaiting_approval' &&
+    !asksForLine(command.target.call, request.headers.prefer)
+  )
     throw required(asked.command, URL.parse(APPROVALS_PAGE, deps.consoleBaseUrl ?? request.url)?.href);
   if (asked.command.state === 'denied' || isUndecided(asked.command)) throw refused(asked.command);
-  const isAsync = isQueued(command.target.call, request.headers.prefer);
+  const isAsync = asksForLine(command.target.call, request.headers.prefer);
   const isDone = isAsync || request.caller.settles ? isAtItsEnd : hasAnswer;
   const waitMs = isAsync
     ? asyncWaitMs(request.headers.prefer)

@@ -22,7 +22,7 @@ import { refuseFor } from '../serving/admission.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import {
-  isQueued,
+  asksForLine,
   isReadyAwaited,
   namedWaitMs,
   type WaitingPlace,
@@ -39,7 +39,7 @@ export const SETTLE_LOCK_MS_MAX = 20_000;
 
 interface SettledCommand {
   readonly outcome: CommandOutcome;
-  /** The address of the command's record. It is undefined when all of its operations have ended well. */
+  /** The address of the command's record. It is undefined when all of its operations have ended well, or the upstream has refused it. */
   readonly askAt: string | undefined;
 }
 
@@ -260,7 +260,7 @@ export async function withCallback(
     request_id: requestId,
     call: target.id,
     project_ids: projectId === undefined ? [] : [projectId],
-    is_queued: isQueued(target.call, prefer),
+    is_queued: asksForLine(target.call, prefer),
     awaits_branch: isReadyAwaited(prefer),
     task_token: seal(token, tokenSeal(await queueKey(), inLife(caller.generation, requestId))),
   };

@@ -31,11 +31,10 @@ import { refuseUnlessActive } from '../serving/admission.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import { type ApiAnswer, type ApiRequest, type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
 import {
+  asksForLine,
   isAnsweredAtEnd,
-  isQueued,
   isReadyAwaited,
   preferredWaitMs,
-  traceparentOf,
   waitingPlace,
 } from '../serving/waiting.ts';
 import { queuedAnswer, refuseWhileFrozen } from './account-queue.ts';
@@ -206,7 +205,7 @@ async function sendForCaller(
   const { caller, headers } = request;
   const { target, ids } = command;
   const mustAsk = caller.approve !== undefined && needsApproval(caller.approve, target.call, ids);
-  if (mustAsk || isQueued(target.call, headers.prefer)) {
+  if (mustAsk || asksForLine(target.call, headers.prefer)) {
     const answerLater = mustAsk ? askForApproval : queueCommand;
     const queued = await answerLater(deps, account.queue, command, request);
     return 'kind' in queued ? shownToCaller(command, request, queued) : queued;
@@ -245,7 +244,7 @@ function shownToCaller(
   return started === undefined ? answer : { ...answer, command: { ...started, isQueued: false } };
 }
 
-/** An answer without `bridge-command` means that the operations of the command have ended well. */
+/** A success without `bridge-command` means that the operations of the command have ended well. */
 async function passSettled(
   deps: PassThroughDeps,
   account: UpstreamAccount,
@@ -333,4 +332,12 @@ function lockWait(
     mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, { forMs: restMs, signal })) === 0,
     endWait: () => place.giveBack(),
   };
+}
+
+/** Version 00 of W3C Trace Context; a trace of zeros is not valid. */
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** A header of another form is ignored, as the recommendation says. */
+function traceparentOf({ traceparent = '' }: ApiRequest['headers']): string | undefined {
+  return TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }

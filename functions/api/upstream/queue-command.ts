@@ -40,7 +40,7 @@ export interface QueueDeps extends SendOnceDeps {
 
 export const COMMANDS_PATH = '/bridge/v1/commands';
 
-/** Undefined: the command was not accepted here, and this says what became of the first request with its key. */
+/** `outcome`: the command was not accepted here, and this says what became of the first request with its key. */
 type Accepted = { readonly commandId: string } | { readonly outcome: CommandOutcome };
 
 /** Resolves to the outcome of an earlier request when its Idempotency-Key was used for one that was not queued. */

@@ -206,6 +206,11 @@ const KINDS: ReadonlySet<unknown> = new Set(noticeSchema.shape.kind.options);
 
 const ISO_CHARACTERS = '2026-01-15T12:00:00.000Z'.length;
 
+/** Returns when the notice was stored that has this place in its list, and `NaN` when the place does not say it. */
+export function storedAtMsOf(order: unknown): number {
+  return typeof order === 'string' ? Date.parse(order.slice(0, ISO_CHARACTERS)) : Number.NaN;
+}
+
 /**
  * Returns undefined when something else wrote this key. It uses no schema, because a storm brings thousands of keys
  * in every look.
@@ -215,7 +220,7 @@ export function parsePending(
   order: string,
   severity: Notice['severity'],
 ): PendingNotice | undefined {
-  const storedAtMs = Date.parse(order.slice(0, ISO_CHARACTERS));
+  const storedAtMs = storedAtMsOf(order);
   const parts = parseTexts(order.slice(ISO_CHARACTERS));
   const [account_id = '', project_id = '', action = '', kind, id = ''] = parts;
   if (Number.isNaN(storedAtMs) || parts.length !== 5 || !isKind(kind)) return undefined;

@@ -245,7 +245,6 @@ async function withCommonCauses(
   { store, usualFailuresOf, clock }: NotifierDeps,
   message: Message,
 ): Promise<Message> {
-  if (usualFailuresOf === undefined) return message;
   const groups = Map.groupBy(
     message.flat().filter(hasContext),
     ({ account_id, action }) => `${account_id} ${action}`,
@@ -281,7 +280,7 @@ async function withinAccount(
   const sinceMs = beganMsOf(notice, record) - TOGETHER_MS;
   const [open, usualPerMinute] = await Promise.all([
     store.openIncidents(account_id, Number.isNaN(sinceMs) ? clock.now() : sinceMs),
-    usualFailuresOf?.(account_id, action),
+    usualFailuresOf(account_id, action),
   ]);
   return {
     ...notice,

@@ -1,6 +1,6 @@
-/** Works on all channels at once, each on its own. */
+/** Does what is due on one channel in one turn, and runs a task on all channels side by side. */
 
-import { type IncidentRecord, incidentOf, subjectOfIncident } from '../../../shared/alerts/incidents.ts';
+import { incidentOf, subjectOfIncident } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -248,7 +248,9 @@ async function forgetCaredFor(turn: Turn): Promise<void> {
   const { ring } = state ?? {};
   if (ring === undefined || ring.silent.length === 0) return;
   const acknowledged = new Set(
-    (await deps.store.readAcknowledged()).filter(isAcknowledgedNow).map(incidentOf),
+    (await deps.store.readAcknowledged())
+      .filter(({ acknowledged }) => acknowledged !== undefined)
+      .map(incidentOf),
   );
   const silent = ring.silent.filter(({ about }) => {
     const [name = ''] = about.split(' ');
@@ -256,10 +258,6 @@ async function forgetCaredFor(turn: Turn): Promise<void> {
     return !acknowledged.has(name) && mutedUntilMs(subject, deps.policy, deps.clock.now()) === 0;
   });
   if (silent.length < ring.silent.length) await hold(turn, { ring: { ...ring, silent } });
-}
-
-function isAcknowledgedNow({ acknowledged }: IncidentRecord): boolean {
-  return acknowledged !== undefined;
 }
 
 /**

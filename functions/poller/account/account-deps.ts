@@ -7,7 +7,7 @@ import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { NudgeBell } from '../nudges.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll.ts';
-import type { ReplayPort } from '../wishes.ts';
+import type { ReplayPort } from '../repairs-and-replays.ts';
 import type { SharingDeps } from './account-budget.ts';
 import type { KeyWatchDeps, ReadableKey } from './account-key.ts';
 import type { ListingIntervals } from './account-memory.ts';
@@ -44,8 +44,8 @@ export interface AccountDeps extends PollDeps {
   readonly names: ProjectNamesPort;
   /** What projects use is watched here. */
   readonly usage: UsageWatch;
-  /** Returns the accounts that this bridge watches. This one is the only one when it is undefined. */
-  readonly watchedAccountIds?: (() => readonly string[]) | undefined;
+  /** Returns the accounts that this bridge watches. */
+  readonly watchedAccountIds: () => readonly string[];
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }
@@ -59,7 +59,7 @@ export interface AccountLimits
     Readonly<QuietDeps['limits']> {}
 
 interface PollingLimits {
-  /** This many polls run at once: one slow project delays no other, and a dozen sockets are enough for the rate limit. */
+  /** This many polls run at once, from 12 to 400 (`pollsAtOnceFor`): one slow project delays no other. */
   readonly pollsAtOnce: number;
   /** The poller may send this many requests a minute. */
   readonly requestsPerMinute: number;

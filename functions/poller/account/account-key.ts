@@ -35,7 +35,7 @@ export interface ReadableKey extends KeySource {
 }
 
 /** Rejects with `UnreadableKeyError`. Calls `onUnreadable` once for each time that the key becomes unreadable. */
-export function noteUnreadable(
+export function noteUnreadableKey(
   source: KeySource,
   secretId: string,
   onUnreadable: (error: UnreadableKeyError) => void,

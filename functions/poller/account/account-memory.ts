@@ -5,8 +5,8 @@
 
 import type { RelayReport } from '../../../shared/protocol/relay-records.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Listing } from '../planner/listing.ts';
 import { type KnownProjects, noKnownProjects } from './discovery/known-projects.ts';
+import type { Listing } from './discovery/listing.ts';
 import { isEvidenceWanted } from './discovery/lose-projects.ts';
 import { noReadings, type ProjectReadings } from './status/project-readings.ts';
 import { type AccountHealth, unknownHealth } from './status/publish-health.ts';

@@ -5,7 +5,8 @@
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { LeaseSpending } from '../../../shared/store/bridge-store.ts';
+import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
+import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 
 export interface Lease {
   /** Resolves to false when another process holds the lease. */
@@ -15,35 +16,13 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-interface LeaseStore {
-  /** Resolves to `false` while the lease of another holder has not ended. */
-  acquireLease(holder: string, durationMs: number): Promise<boolean>;
-  /**
-   * Resolves to undefined when there is no lease item. `spending` is undefined when the last holder did not release
-   * its lease.
-   */
-  readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined>;
-  /** Ends the lease, and stores what its holder has spent for the next one. */
-  releaseLease(holder: string, spending?: LeaseSpending): Promise<void>;
-}
-
 export interface LeaseDeps {
-  readonly store: LeaseStore;
+  readonly store: BridgeStore;
   readonly clock: Clock;
   /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
   readonly monotonicMs: () => number;
   readonly newId: () => string;
-  readonly budget: SpendingBudget;
-}
-
-/** Hands over what a process has spent of the rate limit to the process after it. */
-interface SpendingBudget {
-  spending(): LeaseSpending;
-  /**
-   * `spending` is undefined when the previous process did not hand over what it has spent. Then everything that it
-   * may have spent is assumed.
-   */
-  takeOver(spending: LeaseSpending | undefined): void;
+  readonly budget: PollerBudget;
 }
 
 interface Held {

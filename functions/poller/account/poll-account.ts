@@ -5,7 +5,12 @@ import { stoppedBy } from '../../../shared/runtime/concurrency.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { measurePublished } from '../project/poll-project.ts';
 import { emptyMemory, mustReadStore } from '../project/project-memory.ts';
-import { type Repairing, type Replaying, repairRepeatedly, replayRepeatedly } from '../wishes.ts';
+import {
+  type Repairing,
+  type Replaying,
+  repairRepeatedly,
+  replayRepeatedly,
+} from '../repairs-and-replays.ts';
 import { shareWithCommands } from './account-budget.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import { watchKey } from './account-key.ts';
@@ -181,9 +186,9 @@ function startLoops(
 function rereadingPlanner(planner: PollPlanner, { memories }: KnownProjects): WorkWatchDeps['planner'] {
   return {
     ...planner,
-    markHot(projectId) {
+    askAtOnce(projectId) {
       mustReadStore(memories.get(projectId));
-      planner.markHot(projectId);
+      planner.askAtOnce(projectId);
     },
     wish(projectId) {
       mustReadStore(memories.get(projectId));

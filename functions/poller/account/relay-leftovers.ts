@@ -4,7 +4,6 @@
  */
 
 import { type SettleDeps, settleCommands } from '../../../shared/protocol/record-derived.ts';
-import type { RecordWriter } from '../../../shared/protocol/record-operation.ts';
 import {
   isBehind,
   type RelayDeps,
@@ -16,8 +15,8 @@ import type { JournalRecord } from '../../../shared/records/journal-record.ts';
 import { isOpen } from '../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/bridge-store.ts';
-import type { IndexPosition, Key } from '../../../shared/store/table.ts';
+import type { BridgeStore, WorkIndexPage } from '../../../shared/store/bridge-store.ts';
+import type { IndexPosition } from '../../../shared/store/table.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 
 /**
@@ -46,15 +45,8 @@ const BACKOFF_MS_MAX = 30_000;
 /** The relay looks this often whether a poll has left events unpublished. */
 const LOOK_MS = 1_000;
 
-/** Records with unpublished events are found here. */
-export interface LeftoverStore {
-  findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
-  /** Reads records of all kinds. An item that cannot be read is left out. */
-  readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]>;
-}
-
 export interface LeftoverDeps extends RelayDeps, SettleDeps {
-  readonly store: RelayDeps['store'] & SettleDeps['store'] & LeftoverStore;
+  readonly store: BridgeStore;
   readonly planner: PollPlanner;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -186,7 +178,7 @@ async function readPage(
   isFirst: boolean,
 ): Promise<readonly JournalRecord[]> {
   const records = await deps.store.readRecords(entries.map(({ key }) => key));
-  if (isFirst) markHot(deps.planner, records);
+  if (isFirst) askAtOnce(deps.planner, records);
   const commands = records.filter((record) => record.kind === 'command');
   const settled = await settleCommands(deps, commands, undefined, deps.signal);
   return [...records, ...settled];
@@ -207,11 +199,11 @@ function outcomeOf(
 }
 
 /** A transition is to be expected where an operation or a command is open. */
-function markHot(planner: PollPlanner, records: readonly JournalRecord[]): void {
+function askAtOnce(planner: PollPlanner, records: readonly JournalRecord[]): void {
   for (const record of records) {
     const isHot =
       (record.kind === 'operation' && isOpen(record)) || (record.kind === 'command' && !record.is_settled);
-    if (isHot) planner.markHot(record.project_id);
+    if (isHot) planner.askAtOnce(record.project_id);
   }
 }
 
@@ -244,7 +236,7 @@ export function leftoversAtStart(): Leftovers {
 }
 
 export interface RecordAndRelayDeps extends RelayDeps {
-  readonly store: RelayDeps['store'] & RecordWriter;
+  readonly store: BridgeStore;
 }
 
 /**

@@ -6,7 +6,7 @@
 import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { WorkIndexEntry, WorkIndexPage, WorkPageRequest } from '../../../shared/store/bridge-store.ts';
+import type { BridgeStore, WorkIndexEntry } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
 import type { NudgeBell } from '../nudges.ts';
 import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
@@ -20,15 +20,9 @@ const PAGE_KEYS = 1_000;
 /** The bell rings for work, so a look only finds what was left without a ring, because a process died in between. */
 const REST_MS = MINUTE_MS;
 
-/** Other processes leave their work for the poller here. */
-interface WorkStore {
-  findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
-  /** Resolves to the projects of which callers wish for a fresh reading. It returns each wish once. */
-  takeWishes(): Promise<readonly string[]>;
-}
-
 export interface WorkWatchDeps {
-  readonly store: WorkStore;
+  /** Other processes leave their work for the poller here. */
+  readonly store: BridgeStore;
   readonly planner: PollPlanner;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -51,7 +45,7 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
   while (!signal.aborted) {
     try {
       const { entries, next } = await store.findWorkPage({ limit: PAGE_KEYS, start });
-      for (const projectId of commands.take(entries, next === undefined)) planner.markHot(projectId);
+      for (const projectId of commands.take(entries, next === undefined)) planner.askAtOnce(projectId);
       start = next;
       // The next invocation takes what this one cannot serve any more.
       if (signal.aborted) return;

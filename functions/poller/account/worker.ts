@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import { type Permit, type PollerBudget, takenPermit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
@@ -52,7 +53,7 @@ const RESTING_WAIT_MS = 10_000;
 
 export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly upstream: ProjectPollDeps['upstream'];
-  readonly store: ProjectPollDeps['store'];
+  readonly store: BridgeStore;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly limits: ProjectPollDeps['limits'];
@@ -125,7 +126,7 @@ async function idle({ clock, signal }: WorkerDeps, durationMs: number): Promise<
 }
 
 interface ProjectPollDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
-  readonly store: PollDeps['store'];
+  readonly store: BridgeStore;
   readonly clock: Clock;
   readonly planner: PollPlanner;
   readonly limits: AccountLimits;
@@ -138,8 +139,6 @@ interface PollingState {
   readonly counts: InvocationCounts;
 }
 
-export type PolledMemory = AccountMemory;
-
 export interface ProjectTurn {
   readonly projectId: string;
   /** The first request of the poll leaves with this permit. */
@@ -148,7 +147,7 @@ export interface ProjectTurn {
 
 export async function pollOneProject(
   deps: ProjectPollDeps,
-  memory: PolledMemory,
+  memory: AccountMemory,
   { origin, leftovers, counts }: PollingState,
   { projectId, permit }: ProjectTurn,
 ): Promise<void> {
@@ -170,7 +169,8 @@ export async function pollOneProject(
     else if (report.failure === undefined) await endAbsence(deps, projects, projectId);
     await judgeReading(deps, memory, projectId, report);
   } catch (error) {
-    if (report === undefined) await judgeFailedReading(deps, memory, projectId, unreadReason(report, error));
+    if (report === undefined)
+      await judgeFailedReading(deps, memory, projectId, unreadReason(undefined, error));
     throw error;
   } finally {
     const restMs = restMsOf(projects, projectId, deps.limits.requestsPerMinute);
@@ -203,7 +203,7 @@ async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }:
 /** Notes whether the project was read to its end. */
 async function judgeReading(
   deps: ReadingDeps & HealthDeps,
-  memory: PolledMemory,
+  memory: AccountMemory,
   projectId: string,
   report: PollReport,
 ): Promise<void> {
@@ -217,7 +217,7 @@ async function judgeReading(
 
 async function judgeFailedReading(
   deps: ReadingDeps & HealthDeps,
-  { projects, readings, health }: PolledMemory,
+  { projects, readings, health }: AccountMemory,
   projectId: string,
   reason: string,
 ): Promise<void> {
@@ -234,7 +234,7 @@ async function judgeFailedReading(
  */
 const ANSWER_AGE_MS_MAX = 5 * 60_000;
 
-/** While no other project was tried, the project list is the evidence. */
+/** While no other project was tried, the project list is the evidence, where it is read. */
 function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isOnly: boolean): OtherRequests {
   const nowMs = clock.now();
   const { answeredAtMs } = health;
@@ -245,7 +245,7 @@ function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isO
 }
 
 export interface ComputeReadingDeps {
-  readonly upstream: Partial<UpstreamClient>;
+  readonly upstream: UpstreamClient;
   readonly planner: PollPlanner;
   readonly clock: Clock;
   /** It is aborted when the invocation stops. */
@@ -263,7 +263,7 @@ export async function readComputes(
 ): Promise<void> {
   let reading: ComputesReading = 'unreadable';
   try {
-    reading = (await upstream.listRunningComputes?.({ projectId }, { signal, permit })) ?? 'unreadable';
+    reading = await upstream.listRunningComputes({ projectId }, { signal, permit });
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     if (error.kind === 'cancelled') reading = 'cut_short';

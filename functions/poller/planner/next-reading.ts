@@ -6,7 +6,8 @@
  */
 
 import type { Expectations, KnownProject } from './expected-transitions.ts';
-import type { ListedProject, ProjectList } from './project-list.ts';
+import type { ListedProject, ProjectList } from './list-hints.ts';
+import type { Pace } from './pace.ts';
 
 /** Holds what the planner keeps of one project. */
 export interface Project extends KnownProject, ListedProject {
@@ -48,15 +49,6 @@ export interface Look {
   readonly untilMs: number;
 }
 
-export interface LookLimits {
-  readonly intervalMs: number;
-  /** No project may wait for longer. */
-  readonly waitMsMax: number;
-  /** Every second permit is enough to read everything in this time. */
-  readonly serveMs: number;
-  readonly nowMs: number;
-}
-
 /** Fewer transitions than this share are not worth looking for in the list. */
 export const RECALL_WORTH_A_READING = 0.1;
 
@@ -68,7 +60,8 @@ export function lookAt(
   projects: Iterable<Project>,
   list: ProjectList,
   expected: Expectations,
-  { intervalMs, waitMsMax, serveMs, nowMs }: LookLimits,
+  { intervalMs, waitMsMax, serveMs }: Pace,
+  nowMs: number,
 ): Look {
   const recall = list.recall();
   const precision = list.precision();

@@ -10,7 +10,7 @@ export interface PlannerLimits {
   readonly listing:
     | {
         /** Each page is read once in this time, or in a large account once in at most five times it. */
-        readonly intervalMsMax: number;
+        readonly usualIntervalMs: number;
         /** Two readings of a page for its hints are at least this far apart. It is undefined when the list gives no hints. */
         readonly hintIntervalMsMin: IntervalMsMin | undefined;
       }

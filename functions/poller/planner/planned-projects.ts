@@ -1,13 +1,13 @@
 /**
- * Keeps the projects that the planner polls, chooses which of them a decision looks at, and keeps which of them a command or a wish
- * of a caller asks for. Commands and wishes use at most their shares of the permits while others need these, so that no caller can
- * take the readings of all others.
+ * Keeps the projects that the planner polls, chooses which of them a decision looks at, and keeps for which of them news or the wish
+ * of a caller asks for a reading. Both use at most their shares of the permits while others need these, so that no caller can take
+ * the readings of all others.
  */
 
 import type { Expectations } from './expected-transitions.ts';
+import { UNLISTED } from './list-hints.ts';
 import type { Project } from './next-reading.ts';
 import type { ArrivalHistory } from './project-activity.ts';
-import { UNLISTED } from './project-list.ts';
 
 /** In an account with more projects, a decision looks at this many of those in which nothing is open or runs, and at the next ones with the next decision. */
 const LOOKED_AT_MAX = 5_000;
@@ -32,7 +32,7 @@ export function createPlannedProjects(expected: Expectations) {
   /** Holds the same projects, to be looked at by place. It is emptied whenever they change. */
   let inOrder: Project[] = [];
   let place = 0;
-  /** In these projects something is open or runs, or their events did not reach the bus. */
+  /** Something may happen soon in these projects (`follow`). */
   const hot = new Set<Project>();
   return {
     byId,
@@ -77,9 +77,9 @@ export function createPlannedProjects(expected: Expectations) {
   };
 }
 
-type Urgency = 'command' | 'wish';
+type Urgency = 'news' | 'wish';
 
-const SHARES: Readonly<Record<Urgency, number>> = { command: 0.5, wish: 0.1 };
+const SHARES: Readonly<Record<Urgency, number>> = { news: 0.5, wish: 0.1 };
 
 /** The share of so many permits can be saved up, so that what is asked for now and then is served at once. */
 const SAVED_PERMITS_MAX = 100;
@@ -90,19 +90,19 @@ const EARLY_REQUESTS_MAX = 1_000;
 export function createAskedReadings() {
   const urgent = new Map<Project, Urgency>();
   const early = new Map<string, Urgency>();
-  /** These readings are under way, because somebody asked for them or the list has moved. */
+  /** These readings are under way, because somebody asked for them or the list has shown them to move. */
   const pressing = new Set<Project>();
   const saved: Record<Urgency, number> = {
-    command: SHARES.command * SAVED_PERMITS_MAX,
+    news: SHARES.news * SAVED_PERMITS_MAX,
     wish: SHARES.wish * SAVED_PERMITS_MAX,
   };
   return {
-    /** A process that has just started takes commands and wishes before it has read the list. `project` is undefined then. */
+    /** A process that has just started takes news and wishes before it has read the list. `project` is undefined then. */
     ask(id: string, project: Project | undefined, urgency: Urgency): void {
       if (project !== undefined) {
-        if (urgent.get(project) !== 'command') urgent.set(project, urgency);
+        if (urgent.get(project) !== 'news') urgent.set(project, urgency);
       } else if (early.has(id) || early.size < EARLY_REQUESTS_MAX)
-        early.set(id, early.get(id) === 'command' ? 'command' : urgency);
+        early.set(id, early.get(id) === 'news' ? 'news' : urgency);
     },
     /** Takes what was asked for before this project was known. */
     meet(project: Project): void {
@@ -113,8 +113,8 @@ export function createAskedReadings() {
     /** Returns the project that is read with this permit, within the shares. */
     take(intervalMs: number, nowMs: number): Project | undefined {
       let taken: Project | undefined;
-      // Wishes come first, because commands may have saved up so many permits that wishes would wait for minutes.
-      for (const kind of ['wish', 'command'] as const) {
+      // Wishes come first, because news may have saved up so many permits that wishes would wait for minutes.
+      for (const kind of ['wish', 'news'] as const) {
         saved[kind] = Math.min(SHARES[kind] * SAVED_PERMITS_MAX, saved[kind] + SHARES[kind]);
         if (taken !== undefined || saved[kind] < 1) continue;
         taken = firstOf(kind, intervalMs, nowMs);
@@ -124,7 +124,7 @@ export function createAskedReadings() {
     },
     /** Returns the first project that was asked for, when nothing else needs the permit. */
     first(intervalMs: number, nowMs: number): Project | undefined {
-      return firstOf('command', intervalMs, nowMs) ?? firstOf('wish', intervalMs, nowMs);
+      return firstOf('news', intervalMs, nowMs) ?? firstOf('wish', intervalMs, nowMs);
     },
     begin(project: Project): void {
       if (urgent.delete(project) || project.hasMoved) pressing.add(project);
@@ -143,11 +143,11 @@ export function createAskedReadings() {
     return [...urgent.keys()].filter(({ failureCount }) => failureCount === 0).length;
   }
 
-  /** Returns the first project that can be read. A command knows of something new, so it waits for no interval. */
+  /** Returns the first project that can be read. News waits for no interval. */
   function firstOf(kind: Urgency, intervalMs: number, nowMs: number): Project | undefined {
     for (const [project, urgency] of urgent) {
       if (urgency !== kind || project.isBusy || project.restMs > nowMs) continue;
-      if (kind === 'command' || nowMs >= project.polledMs + intervalMs) return project;
+      if (kind === 'news' || nowMs >= project.polledMs + intervalMs) return project;
     }
     return undefined;
   }

@@ -8,6 +8,7 @@
 import type { FieldEvidence } from '../../../shared/records/account-status.ts';
 import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import { createExpectations, type Expectations, TRANSITIONS_PER_SUSPEND } from './expected-transitions.ts';
+import { bestPageOf, createProjectList, type ProjectList, type ShownPage } from './list-hints.ts';
 import {
   createComputeLists,
   lookAt,
@@ -18,7 +19,6 @@ import {
 import { backoffMsOf, createPermitBucket, type Pace, type PlannerLimits, paceOf } from './pace.ts';
 import { createAskedReadings, createPlannedProjects } from './planned-projects.ts';
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
-import { bestPageOf, createProjectList, type ProjectList, type ShownPage } from './project-list.ts';
 
 export interface PollPlanner {
   /**
@@ -44,13 +44,13 @@ export interface PollPlanner {
   /** Takes what a reading of the project's computes came to. */
   reportComputes(projectId: string, reading: ComputesReading, nowMs: number): void;
   /**
-   * Asks for a reading at once, because a command through the bridge has started something there. A project that is not
-   * known yet is read at once when it becomes known.
+   * Asks for a reading at once, because something is known to happen there. A project that is not known yet is read at
+   * once when it becomes known.
    */
-  markHot(projectId: string): void;
+  askAtOnce(projectId: string): void;
   /** Asks for a fresh reading that a caller wishes for. It comes at once, but at most once in a poll interval. */
   wish(projectId: string): void;
-  /** Returns how many projects wait because a command or a wish asks for a reading of them. */
+  /** Returns how many projects wait because news or a wish asks for a reading of them. */
   waitingCount(): number;
   /** Says whether there is a reason to go on polling. `sinceMs` is the beginning of this invocation. */
   need(sinceMs: number, nowMs: number): PollingNeed;
@@ -141,7 +141,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       noteComputes(project, reading, expected, nowMs);
       projects.follow(project);
     },
-    markHot: (projectId) => asked.ask(projectId, byId.get(projectId), 'command'),
+    askAtOnce: (projectId) => asked.ask(projectId, byId.get(projectId), 'news'),
     wish: (projectId) => asked.ask(projectId, byId.get(projectId), 'wish'),
     waitingCount: asked.waitingCount,
     need(sinceMs, nowMs) {
@@ -154,8 +154,9 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   };
 
   function next(nowMs: number): PollDecision {
-    const { intervalMs, listIntervalMs, waitMsMax, serveMs } = pace();
-    const look = lookAt(projects.lookedAt(), list, expected, { intervalMs, waitMsMax, serveMs, nowMs });
+    const now = pace();
+    const { intervalMs, listIntervalMs } = now;
+    const look = lookAt(projects.lookedAt(), list, expected, now, nowMs);
     const isAfterDue = wasDue;
     wasDue = !wasDue && look.due !== undefined;
     if (wasDue && look.due !== undefined) return poll(look.due, nowMs);
@@ -196,7 +197,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     project.isBusy = false;
     asked.end(project);
     if (result.wasCutShort) {
-      asked.ask(projectId, project, 'command');
+      asked.ask(projectId, project, 'news');
       return;
     }
     noteResult(project, result, nowMs);
@@ -221,8 +222,8 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
 }
 
 function listLimitsOf({ listing, requestsPerMinute }: PlannerLimits) {
-  const intervalMsMax = listing?.intervalMsMax ?? Number.POSITIVE_INFINITY;
-  return { intervalMsMax, hasHints: listing?.hintIntervalMsMin !== undefined, requestsPerMinute };
+  const usualIntervalMs = listing?.usualIntervalMs ?? Number.POSITIVE_INFINITY;
+  return { usualIntervalMs, hasHints: listing?.hintIntervalMsMin !== undefined, requestsPerMinute };
 }
 
 function noteComputes(

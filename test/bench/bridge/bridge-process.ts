@@ -138,7 +138,7 @@ export function benchPlanner({
     readsComputes: true,
     pollIntervalMsMin: pollIntervalMs,
     listing: {
-      intervalMsMax: accountLimits.run.discoveryIntervalMs,
+      usualIntervalMs: accountLimits.run.discoveryIntervalMs,
       hintIntervalMsMin: hasHints ? hintIntervalMsMin : undefined,
     },
   });

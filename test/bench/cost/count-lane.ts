@@ -219,6 +219,7 @@ function laneOf(
     http,
     keyOf: () => ({ current: async () => key, refresh: async () => key }),
     telemetryOf: () => telemetry,
+    watchedAccountIds: () => worlds.map(({ accountId }) => accountId),
   };
   const ports: HandlerPorts = {
     clock,

@@ -15,7 +15,7 @@ export function plannerOf(policy: Policy): PollPlanner {
     removeProjects: () => {},
     reportPage: () => {},
     reportComputes: () => {},
-    markHot: () => {},
+    askAtOnce: () => {},
     wish: () => {},
     waitingCount: () => 0,
     historyOf: () => undefined,

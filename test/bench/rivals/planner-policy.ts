@@ -21,7 +21,7 @@ export function plannerPolicy(planner: PollPlanner, projectCount: number): Polic
     next(nowMs) {
       if (!isKnown) meetProjects(nowMs);
       if (nowMs >= lookAtMs) {
-        for (const project of started) planner.markHot(projectIdOf(project));
+        for (const project of started) planner.askAtOnce(projectIdOf(project));
         started = [];
         lookAtMs = nowMs + LOOK_MS;
       }

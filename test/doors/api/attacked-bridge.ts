@@ -9,7 +9,7 @@ import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.
 import { createUpstreamService } from '../../../infra/simulator/start-upstream.ts';
 import { groupOf, type Wake } from '../../../shared/commands/wakes.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { commandUsageKey, projectKey } from '../../../shared/store/keys.ts';
+import { ledgerKey, projectKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { ACCOUNT_ID, type ApiUnderTest, createApiUnderTest } from '../../api/api-under-test.ts';
 import { NOON_MS } from '../../builders.ts';
@@ -102,7 +102,7 @@ export async function play({ seed, instanceCount, callers, minutes, isRefused }:
   const slowly = (table: Table): Table => ({
     ...table,
     async update(update) {
-      if (update.key.pk !== commandUsageKey(ACCOUNT_ID).pk) return table.update(update);
+      if (update.key.pk !== ledgerKey(ACCOUNT_ID).pk) return table.update(update);
       await clock.sleep(TABLE_MS);
       if (isRefused?.(clock.now() - NOON_MS) === true) throw new Error('the write was throttled');
       return table.update(update);

@@ -1,7 +1,7 @@
 /** One caller who fills the line leaves places to others, whatever they queue and however fast. */
 
 import { expect, test } from 'vitest';
-import { commandUsageKey } from '../../../shared/store/keys.ts';
+import { ledgerKey } from '../../../shared/store/keys.ts';
 import { ACCOUNT_ID, type ApiOptions } from '../../api/api-under-test.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { stoppedClock } from '../../api/stopped-clock.ts';
@@ -107,7 +107,7 @@ test('a caller queues no more than the part of an instance while the table refus
     wrapTable: (table) => ({
       ...table,
       async update(update) {
-        if (update.key.pk === commandUsageKey(ACCOUNT_ID).pk) throw new Error('the write was throttled');
+        if (update.key.pk === ledgerKey(ACCOUNT_ID).pk) throw new Error('the write was throttled');
         return table.update(update);
       },
     }),

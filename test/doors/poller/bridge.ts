@@ -254,6 +254,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       },
       keyOf: () => ({ current: readSecret, refresh: readSecret }),
       telemetryOf: telemetryFor,
+      watchedAccountIds: () => [polled.account_id],
     };
     const readSecret = () => via('secret', READ, currentKey);
     const ports = {

@@ -50,6 +50,7 @@ import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../../simulation/scheduler.ts';
 import { anEvent } from '../channel-under-test.ts';
 import { createListIndex } from '../list-index.ts';
+import { nothingUsual } from '../nothing-usual.ts';
 
 const ACCOUNT_ID = 'main';
 const API_KEY = 'a-key-of-the-simulated-service';
@@ -194,6 +195,7 @@ function notifierDeps(
     policy: alertPolicySchema.parse({}),
     clock,
     telemetry: silentTelemetry,
+    ...nothingUsual,
     ...(pager && { usualFailuresOf: createUsualFailures(pager.counted, clock, () => {}) }),
     channels: [slack, ...(pager === undefined ? [] : [pagerOf(scheduler, pager)])],
   };
@@ -316,7 +318,7 @@ function pollerDeps({
       ...accountLimits.planner,
       requestsPerMinute,
       pollIntervalMsMin: 5_000,
-      listing: { intervalMsMax: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: 1_250 },
+      listing: { usualIntervalMs: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: 1_250 },
     }),
     clock,
     telemetry: silentTelemetry,

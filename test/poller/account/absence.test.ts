@@ -9,7 +9,7 @@ import {
   provesFirstListing,
   restMs,
 } from '../../../functions/poller/account/discovery/known-projects.ts';
-import type { ListingResult } from '../../../functions/poller/planner/listing.ts';
+import type { ListingResult } from '../../../functions/poller/account/discovery/listing.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 
 const MINUTE_MS = 60_000;

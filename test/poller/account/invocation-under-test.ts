@@ -77,7 +77,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     requestsPerMinute: 600,
     pollIntervalMsMin: 5_000,
     failureBackoffMsMax: 300_000,
-    listing: { intervalMsMax: 60_000, hintIntervalMsMin: 1_250 },
+    listing: { usualIntervalMs: 60_000, hintIntervalMsMin: 1_250 },
   });
   /** Notes what the planner was given. */
   const planned: {

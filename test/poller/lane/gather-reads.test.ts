@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { accountKey, accountStatusKey, commandUsageKey, leaseKey } from '../../../shared/store/keys.ts';
+import { accountKey, accountStatusKey, leaseKey, ledgerKey } from '../../../shared/store/keys.ts';
 import type { Item, Key, Table } from '../../../shared/store/table.ts';
 import { gatherReads } from '../../../shared/store/table-access.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
@@ -90,7 +90,7 @@ describe('the reads of a lane', () => {
 
   test('of a partition that the role may not read in one call stay single', async () => {
     const { scheduler, calls, reads } = lane();
-    const items = Promise.all(['a', 'b'].map((id) => reads.get(commandUsageKey(id))));
+    const items = Promise.all(['a', 'b'].map((id) => reads.get(ledgerKey(id))));
     await scheduler.runUntil(1_000);
 
     expect(await items).toHaveLength(2);

@@ -150,7 +150,7 @@ describe('an account with more projects than one decision looks at', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 12_000 });
     plan.setProjects(named(COUNT));
     for (let turn = 0; turn < 10; turn++) plan.next(turn * 5);
-    plan.markHot(`p${COUNT - 1}`);
+    plan.askAtOnce(`p${COUNT - 1}`);
     const next = [plan.next(60), plan.next(65)];
 
     expect(next).toContainEqual({ kind: 'poll', projectId: `p${COUNT - 1}` });
@@ -163,7 +163,7 @@ test('a project that is removed is forgotten with everything that was asked for 
   plan.next(0);
   for (const id of ['a', 'b']) {
     plan.report(id, { ...result, activity: { ...quiet, openSinceMs: 0 }, hasLeftovers: true }, 0);
-    plan.markHot(id);
+    plan.askAtOnce(id);
   }
   plan.removeProjects(['a', 'b']);
 

@@ -28,7 +28,7 @@ describe.each(SEEDS)('with seed %i, no project waits for more than four rounds',
 
   test('when the list truly says every second that a fifth of 500 projects has changed', () => {
     const projectIds = projects(500);
-    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
     const settings = { requestsPerMinute: 700, listing, seed };
     const run = runPlanner({ projectIds, histories: historiesOf(projectIds), ...settings });
     const rowsAt = (nowMs: number) =>
@@ -62,7 +62,7 @@ describe.each(SEEDS)('with seed %i, no project waits for more than four rounds',
     const run = runPlanner({ projectIds: projects(300), requestsPerMinute: 350, seed });
     run.pass(10 * MINUTE_MS, {
       everyMs: 100,
-      happens: (plan) => plan.markHot(`p${Math.floor(random.next() * 60)}`),
+      happens: (plan) => plan.askAtOnce(`p${Math.floor(random.next() * 60)}`),
     });
 
     expect(run.unreadCount()).toBe(0);

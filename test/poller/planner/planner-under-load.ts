@@ -3,6 +3,7 @@
  * project waited.
  */
 
+import type { ShownPage } from '../../../functions/poller/planner/list-hints.ts';
 import type { PlannerLimits } from '../../../functions/poller/planner/pace.ts';
 import {
   createPollPlanner,
@@ -11,7 +12,6 @@ import {
   type PollResult,
 } from '../../../functions/poller/planner/poll-planner.ts';
 import type { ArrivalHistory, ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
-import type { ShownPage } from '../../../functions/poller/planner/project-list.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 
 export const MINUTE_MS = 60_000;

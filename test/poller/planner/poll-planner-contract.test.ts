@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { ProjectRow } from '../../../functions/poller/planner/list-hints.ts';
 import type { PlannerLimits } from '../../../functions/poller/planner/pace.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
-import type { ProjectRow } from '../../../functions/poller/planner/project-list.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -10,7 +10,7 @@ const limits: PlannerLimits = {
   pollIntervalMsMin: 1_000,
   requestsPerMinute: 600,
   failureBackoffMsMax: MINUTE_MS,
-  listing: { intervalMsMax: MINUTE_MS, hintIntervalMsMin: undefined },
+  listing: { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: undefined },
 };
 const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 0, observedMs: DAY_MS };
 const result = { hasFailed: false, foundTransition: false, hasLeftovers: false, activity: quiet };
@@ -35,7 +35,7 @@ describe('a reading that is asked for', () => {
     'before its project is known comes before its turn once %s names it',
     (name) => {
       const plan = createPollPlanner(limits);
-      plan.markHot('late');
+      plan.askAtOnce('late');
       plan[name](['a', 'b', 'late']);
 
       // The first of the newcomers is due, which uses every second permit.
@@ -57,7 +57,7 @@ describe('the time between two readings of a project', () => {
   });
 
   test('is a little longer while the last permit is kept for what the list shows next', () => {
-    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
     const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 0, listing });
     plan.setProjects(named(2));
     const recall = { foundCount: 200, missedCount: 0 };
@@ -73,7 +73,7 @@ describe('the time between two readings of a project', () => {
 
 describe('whether an invocation goes on', () => {
   test('is a project that has waited for four rounds, although the list has shown every transition', () => {
-    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
     const page = lastPageOf(named(14).map((id) => ({ id, updated_at: 1 })));
     plan.setProjects(named(14));

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { ProjectRow, ShownPage } from '../../../functions/poller/planner/list-hints.ts';
 import {
   createPollPlanner,
   type PollPlanner,
   type PollResult,
 } from '../../../functions/poller/planner/poll-planner.ts';
 import type { ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
-import type { ProjectRow, ShownPage } from '../../../functions/poller/planner/project-list.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -28,7 +28,7 @@ const quiet: ProjectActivity = {
   observedMs: DAY_MS,
 };
 
-const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
 /** Returns the last page of the list. */
 function pageOf(rows: readonly ProjectRow[], end: Partial<ShownPage> = {}) {
@@ -105,7 +105,7 @@ describe('the planner', () => {
   test('a command that came while the poll was under way that was cut short asks for its project all the same', () => {
     const plan = aPlanner('a');
     plan.next(0);
-    plan.markHot('a');
+    plan.askAtOnce('a');
     plan.report('a', { ...result, wasCutShort: true }, 100);
 
     expect(plan.waitingCount()).toBe(1);
@@ -117,7 +117,7 @@ describe('the planner', () => {
       plan.next(0);
       plan.report(id, result, 0);
     }
-    plan.markHot('c');
+    plan.askAtOnce('c');
 
     expect(plan.next(1_000)).toEqual({ kind: 'poll', projectId: 'c' });
   });
@@ -125,7 +125,7 @@ describe('the planner', () => {
   test('a hint that arrives while its project is being polled asks for one more poll', () => {
     const plan = aPlanner('a');
     plan.next(0);
-    plan.markHot('a');
+    plan.askAtOnce('a');
     plan.report('a', result, 100);
 
     expect(plan.next(100)).toEqual({ kind: 'poll', projectId: 'a' });
@@ -243,7 +243,7 @@ describe('what one project asks for', () => {
   test('is a reading after the poll interval when its events did not reach the bus, before those by weight', () => {
     const plan = aPlanner('a', 'b', 'c');
     readInOrder(plan, ['b', 'a', 'c']);
-    plan.markHot('a');
+    plan.askAtOnce('a');
     expect(ids(plan, 1_000, 1)).toEqual(['a']);
     plan.report('a', { ...result, hasLeftovers: true }, 1_000);
 
@@ -291,7 +291,7 @@ describe('the reason to go on', () => {
   test('is a hint until it was followed, and events that did not reach the bus', () => {
     const plan = aPlanner('a');
     poll(plan, 0);
-    plan.markHot('a');
+    plan.askAtOnce('a');
     expect(plan.need(0, 10).hasWork).toBe(true);
     const decision = plan.next(10);
     expect(plan.need(0, 20).hasWork).toBe(true);

@@ -82,7 +82,7 @@ test('a wish for a project that is being read is fulfilled by a reading that beg
 test('a permit that no other turn needs serves commands and hints beyond their shares', () => {
   const settings = { projectIds: ['p0'], requestsPerMinute: 600, pollIntervalMsMin: 60_000, seed: 1 };
   const run = runPlanner(settings);
-  run.pass(MINUTE_MS, { everyMs: 100, happens: (plan) => plan.markHot('p0') });
+  run.pass(MINUTE_MS, { everyMs: 100, happens: (plan) => plan.askAtOnce('p0') });
 
   expect(run.readCount('p0')).toBeGreaterThan(590);
 });

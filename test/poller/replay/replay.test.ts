@@ -1,7 +1,7 @@
 /** Replays what polls have recorded with the production code, over the in-memory table and its indexes. */
 
 import { describe, expect, test } from 'vitest';
-import { replayRepeatedly } from '../../../functions/poller/wishes.ts';
+import { replayRepeatedly } from '../../../functions/poller/repairs-and-replays.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';

@@ -18,7 +18,7 @@ export const mutants: readonly Repair[] = [
     mistake: 'a page of the project list with fewer rows than were asked for ends the list',
     noticedBy: 7,
     rule: 'discovered-again',
-    file: 'functions/poller/planner/listing.ts',
+    file: 'functions/poller/account/discovery/listing.ts',
     find: 'const isOver = page.cursor === undefined || isEmpty(page)',
     replace: 'const isOver = page.cursor === undefined || page.projectIds.length < 400',
   },

@@ -5,8 +5,8 @@
  */
 
 import { MINUTE_MS, type Timestamp } from '../../../../shared/records/time.ts';
-import type { ListingResult } from '../../planner/listing.ts';
 import { emptyMemory, type ProjectMemory } from '../../project/project-memory.ts';
+import type { ListingResult } from './listing.ts';
 
 export interface KnownProjects {
   /** Maps the id of each project that is polled to what is remembered of it. */

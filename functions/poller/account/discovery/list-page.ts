@@ -12,15 +12,15 @@ import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
-import { type ListingPage, PROJECTS_MAX } from '../../planner/listing.ts';
+import type { ShownPage } from '../../planner/list-hints.ts';
 import type { PollDecision, PollPlanner } from '../../planner/poll-planner.ts';
 import type { ArrivalHistory } from '../../planner/project-activity.ts';
-import type { ShownPage } from '../../planner/project-list.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { UsageWatch } from '../usage.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 import { awaitedIds, rememberProject } from './known-projects.ts';
+import { type ListingPage, PROJECTS_MAX } from './listing.ts';
 import { restartAbsences } from './lose-projects.ts';
 import { type ArrivalDeps, type Discovery, nextOnSight } from './origin.ts';
 

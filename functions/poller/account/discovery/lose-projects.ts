@@ -12,7 +12,6 @@ import { decideMovedAway, wantedBy } from '../../../../shared/records/transfer.t
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
-import type { ListingPage, ListingResult } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { KnownProjects } from './known-projects.ts';
@@ -27,6 +26,7 @@ import {
   isGone,
   restMs,
 } from './known-projects.ts';
+import type { ListingPage, ListingResult } from './listing.ts';
 
 /** This many calls of the table run at once while the projects that a listing has proved gone are recorded. */
 const LOSSES_AT_ONCE = 8;
@@ -39,8 +39,8 @@ export interface LossDeps extends RecordAndRelayDeps {
   readonly onLost: (projectId: string) => void;
   readonly signal: AbortSignal;
   readonly fixedProjectIds?: readonly string[] | undefined;
-  /** Returns the accounts that this bridge watches. This one is the only one when it is undefined. */
-  readonly watchedAccountIds?: (() => readonly string[]) | undefined;
+  /** Returns the accounts that this bridge watches. */
+  readonly watchedAccountIds: () => readonly string[];
 }
 
 /**
@@ -132,7 +132,7 @@ function evidenceOf({ fixedProjectIds }: LossDeps): Evidence {
 
 /** A project that no other account of the bridge lists may still turn up in one of their lists. */
 function heldMs({ clock, store, watchedAccountIds }: LossDeps, recorded: ProjectRecord | undefined): number {
-  const isAlone = (watchedAccountIds?.() ?? []).every((id) => id === store.accountId);
+  const isAlone = watchedAccountIds().every((id) => id === store.accountId);
   const isWanted = recorded !== undefined && wantedBy(recorded, clock.now()) !== undefined;
   return isAlone || isWanted ? 0 : HELD_MS;
 }

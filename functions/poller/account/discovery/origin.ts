@@ -4,7 +4,6 @@
  * among the account's own.
  */
 
-import type { RecordWriter } from '../../../../shared/protocol/record-operation.ts';
 import { firstAccountRecord } from '../../../../shared/records/account-record.ts';
 import {
   decideDiscovery,
@@ -16,13 +15,11 @@ import { DECIDED_WITHIN_MS, decideArrival, decideTakenOver } from '../../../../s
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
-import type { AccountOrigin as StoredOrigin } from '../../../../shared/store/parse-record.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
-import type { ListingResult } from '../../planner/listing.ts';
 import type { Listings } from '../account-memory.ts';
-import type { AccountReader } from '../status/publish-health.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import { type KnownProjects, provesFirstListing } from './known-projects.ts';
+import type { ListingResult } from './listing.ts';
 
 /** Says what one invocation knows of the account's origin. */
 export interface AccountOrigin {
@@ -32,16 +29,8 @@ export interface AccountOrigin {
   isUnreadable: boolean;
 }
 
-interface OriginStore extends AccountReader, RecordWriter {
-  /**
-   * Resolves to undefined when the account has no item yet, and to `unreadable` when the item does not say what is
-   * history.
-   */
-  readOrigin(): Promise<StoredOrigin | 'unreadable' | undefined>;
-}
-
 export interface OriginDeps {
-  readonly store: OriginStore;
+  readonly store: BridgeStore;
 }
 
 /**
@@ -117,8 +106,8 @@ export interface ArrivalDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly bounds: BoundReports;
-  /** Returns the accounts that this bridge watches. This one is the only one when it is undefined. */
-  readonly watchedAccountIds?: (() => readonly string[]) | undefined;
+  /** Returns the accounts that this bridge watches. */
+  readonly watchedAccountIds: () => readonly string[];
 }
 
 /**
@@ -177,7 +166,7 @@ async function readOthers(
   { store, bounds, telemetry, watchedAccountIds }: ArrivalDeps,
   projectId: string,
 ): Promise<{ readonly records: readonly ProjectRecord[]; readonly unreadCount: number }> {
-  const ids = (watchedAccountIds?.() ?? []).filter((id) => id !== store.accountId);
+  const ids = watchedAccountIds().filter((id) => id !== store.accountId);
   if (ids.length > OTHER_ACCOUNTS_MAX) bounds.report('other_accounts', OTHER_ACCOUNTS_MAX);
   if (ids.length === 0) return { records: [], unreadCount: 0 };
   const read = await store.readElsewhere(projectId, ids.slice(0, OTHER_ACCOUNTS_MAX));

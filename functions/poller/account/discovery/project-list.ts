@@ -6,15 +6,10 @@
 import { earlierNowMs } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-import {
-  BARREN_PAGES_MAX,
-  createListing,
-  LIST_PAGES_MAX,
-  type ListingResult,
-  PROJECTS_MAX,
-} from '../../planner/listing.ts';
+import { LIST_PAGES_MAX } from '../../planner/list-hints.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type AccountMemory, isListingDue, type ListingSchedule, type Listings } from '../account-memory.ts';
 import { type HealthDeps, publishRecovery, shownByList, surviveFailure } from '../status/publish-health.ts';
@@ -27,12 +22,13 @@ import {
   type ReadPage,
   type SightingDeps,
 } from './list-page.ts';
+import { BARREN_PAGES_MAX, createListing, type ListingResult, PROJECTS_MAX } from './listing.ts';
 import { judgeMissingProjects, type LossDeps } from './lose-projects.ts';
-import { bootAccount, type Discovery, type OriginDeps, recordFirstListing } from './origin.ts';
+import { bootAccount, type Discovery, recordFirstListing } from './origin.ts';
 
 export interface DiscoveryDeps extends ListPageDeps, SightingDeps, LossDeps {
   readonly upstream: UpstreamClient;
-  readonly store: SightingDeps['store'] & OriginDeps['store'];
+  readonly store: BridgeStore;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly planner: PollPlanner;
@@ -186,7 +182,7 @@ function reportEnd(bounds: BoundReports, { end }: ListingResult): void {
 const DISCOVERY_LOOK_MS = 5_000;
 
 export interface DiscoveryLoopDeps extends DiscoveryDeps, HealthDeps {
-  readonly store: DiscoveryDeps['store'] & HealthDeps['store'];
+  readonly store: BridgeStore;
   readonly clock: Clock;
   readonly limits: DiscoveryDeps['limits'] & HealthDeps['limits'] & ListingSchedule['limits'];
 }

@@ -4,7 +4,6 @@
  */
 
 import {
-  type AccountRecord,
   awaitsFirstSight,
   decideFirstSight,
   decideHealth,
@@ -15,11 +14,12 @@ import type { DegradedReason } from '../../../../shared/records/journal-entries.
 import { isOpen } from '../../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
+import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../../shared/store/table.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { UnreadableKeyError } from '../account-key.ts';
-import { type LeftoverStore, type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { ProjectReadings } from './project-readings.ts';
 
 /** Says how the upstream answers this account, as far as this process has seen it. */
@@ -44,14 +44,8 @@ export function unknownHealth(): AccountHealth {
   return { ...never, isKeyRejected: false, isDegraded: false };
 }
 
-export interface AccountReader {
-  readonly accountId: string;
-  /** Rejects with `UnreadableItemError` when the item cannot be read. */
-  readAccount(): Promise<AccountRecord | undefined>;
-}
-
 export interface HealthDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & AccountReader;
+  readonly store: BridgeStore;
   readonly clock: Clock;
   readonly limits: HealthLimits;
 }
@@ -200,7 +194,7 @@ const PAGE_KEYS = 200;
 const COUNTED_MAX = 2_000;
 
 export interface FirstSightDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & AccountReader & LeftoverStore;
+  readonly store: BridgeStore;
   readonly clock: Clock;
 }
 

@@ -12,10 +12,9 @@ import type { JournalEntry } from '../../../../shared/records/journal-entries.ts
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
+import type { BridgeStore, WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
-import type { LeftoverStore } from '../relay-leftovers.ts';
 import { type ProjectReadings, recallReadings } from './project-readings.ts';
 import type { BoundReports } from './report-bound.ts';
 
@@ -44,7 +43,7 @@ export interface StatusPort {
 
 export interface StatusDeps {
   readonly status: StatusPort;
-  readonly store: { readonly accountId: string } & LeftoverStore;
+  readonly store: BridgeStore;
   readonly planner: PollPlanner;
   readonly budget: PollerBudget;
   readonly clock: Clock;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { createListing } from '../../../../functions/poller/account/discovery/listing.ts';
 import {
   bootAccount,
   readOrigin,
   recordFirstListing,
 } from '../../../../functions/poller/account/discovery/origin.ts';
-import { createListing } from '../../../../functions/poller/planner/listing.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { addProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
+import { createListing } from '../../../../functions/poller/account/discovery/listing.ts';
 import {
   countNotFound,
   endAbsence,
@@ -8,7 +9,6 @@ import {
   restartAbsences,
   restMsOf,
 } from '../../../../functions/poller/account/discovery/lose-projects.ts';
-import { createListing } from '../../../../functions/poller/planner/listing.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';
 

@@ -26,10 +26,10 @@ function setUp() {
   };
   const relay = () => relayLeftovers(deps, leftovers, relayEvents);
   const hot: string[] = [];
-  const markHot = deps.planner.markHot.bind(deps.planner);
-  deps.planner.markHot = (id) => {
+  const askAtOnce = deps.planner.askAtOnce.bind(deps.planner);
+  deps.planner.askAtOnce = (id) => {
     hot.push(id);
-    markHot(id);
+    askAtOnce(id);
   };
   const requested: number[] = [];
   const findWorkPage = store.findWorkPage.bind(store);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noteUnreadable, UnreadableKeyError } from '../../../../functions/poller/account/account-key.ts';
+import { noteUnreadableKey, UnreadableKeyError } from '../../../../functions/poller/account/account-key.ts';
 import { AppError } from '../../../../shared/runtime/errors.ts';
 import { createSecret } from '../../../../shared/runtime/secret.ts';
 
@@ -13,7 +13,7 @@ function aKey() {
     return KEY;
   };
   const reported: string[] = [];
-  const key = noteUnreadable({ current: read, refresh: read }, 'keys/tenant', ({ message }) =>
+  const key = noteUnreadableKey({ current: read, refresh: read }, 'keys/tenant', ({ message }) =>
     reported.push(message),
   );
   return { key, state, reported };

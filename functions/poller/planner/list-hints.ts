@@ -4,7 +4,12 @@
  */
 
 import type { FieldEvidence } from '../../../shared/records/account-status.ts';
-import { LIST_PAGES_MAX } from './listing.ts';
+
+/**
+ * A list is read for at most this many pages: as many as projects, so that a list with one row per page is read to its
+ * end, too.
+ */
+export const LIST_PAGES_MAX = 250_000;
 
 export interface ShownPage {
   readonly rows: readonly ProjectRow[];
@@ -40,7 +45,6 @@ interface ListPage {
   /** The last reading began at this time. It is -Infinity before the first one. */
   readMs: number;
   isBusy: boolean;
-  isEmpty: boolean;
   failureCount: number;
   /** After a failure, the page is not read before this time. */
   restMs: number;
@@ -66,7 +70,7 @@ export interface ProjectList {
 
 export interface ListLimits {
   /** Each page is read once in this time, or in a large account once in at most five times it. */
-  readonly intervalMsMax: number;
+  readonly usualIntervalMs: number;
   /** The list is read for its hints as well. */
   readonly hasHints: boolean;
   readonly requestsPerMinute: number;
@@ -102,7 +106,7 @@ export const UNLISTED: ListedProject = {
 
 /** `projectOf` returns the project of this id when it is polled. */
 export function createProjectList(
-  { intervalMsMax, hasHints, requestsPerMinute, backoffMs }: ListLimits,
+  { usualIntervalMs, hasHints, requestsPerMinute, backoffMs }: ListLimits,
   projectOf: (id: string) => (ListedProject & { readonly isBusy: boolean }) | undefined,
 ): ProjectList {
   const pages: ListPage[] = [];
@@ -142,7 +146,6 @@ export function createProjectList(
       page.failureCount = shown === undefined ? page.failureCount + 1 : 0;
       page.restMs = shown === undefined ? nowMs + backoffMs(page.failureCount) : 0;
       if (shown === undefined) return;
-      page.isEmpty = shown.rows.length === 0;
       for (const row of shown.rows) takeRow(place, row, beganMs);
       followList(place, shown);
     },
@@ -156,7 +159,7 @@ export function createProjectList(
     },
     intervalMs() {
       const affordableMs = (pages.length * 60_000) / (LISTING_SHARE_MAX * requestsPerMinute);
-      return Math.min(Math.max(intervalMsMax, affordableMs), LISTING_DELAY_MAX * intervalMsMax);
+      return Math.min(Math.max(usualIntervalMs, affordableMs), LISTING_DELAY_MAX * usualIntervalMs);
     },
     evidence: () => [
       {
@@ -220,7 +223,6 @@ function newPage(cursor: string | undefined): ListPage {
     index: 0,
     readMs: Number.NEGATIVE_INFINITY,
     isBusy: false,
-    isEmpty: false,
     failureCount: 0,
     restMs: 0,
   };

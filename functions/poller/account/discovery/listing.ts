@@ -3,17 +3,13 @@
  * it ended.
  */
 
+import { LIST_PAGES_MAX } from '../../planner/list-hints.ts';
+
 /**
  * At most this many projects of an account are polled. A process with 200,000 of them takes 0.6 GB, and a function may
  * have three.
  */
 export const PROJECTS_MAX = 250_000;
-
-/**
- * A listing reads at most this many pages: as many as projects, so that a list with one row per page is read to its
- * end, too.
- */
-export const LIST_PAGES_MAX = 250_000;
 
 /** After this many consecutive pages without a new project, the list is assumed to repeat itself. */
 export const BARREN_PAGES_MAX = 100;
