@@ -249,7 +249,7 @@ async function forgetCaredFor(turn: Turn): Promise<void> {
   if (ring === undefined || ring.silent.length === 0) return;
   const acknowledged = new Set(
     (await deps.store.readAcknowledged())
-      .filter(({ acknowledged }) => acknowledged !== undefined)
+      .filter((record) => record.acknowledged !== undefined)
       .map(incidentOf),
   );
   const silent = ring.silent.filter(({ about }) => {

@@ -41,18 +41,6 @@ test('the running computes are reported to the planner, and the request leaves w
   expect(asked).toEqual([{ projectId: 'p0' }, { signal, permit }]);
 });
 
-test('a client that cannot list computes says the same as a list that is unreadable', async () => {
-  const reports: unknown[] = [];
-  const planner = only<PollPlanner>({ reportComputes: (...report) => void reports.push(report) });
-  const { signal } = new AbortController();
-  await readComputes(
-    { upstream: only<UpstreamClient>({}), planner, clock: aClock(() => 7), signal },
-    'p0',
-    takenPermit(),
-  );
-  expect(reports).toEqual([['p0', 'unreadable', 7]]);
-});
-
 test('a failure says that the list is unreadable, and fails nothing', async () => {
   for (const kind of ['not_found', 'unauthorized', 'unavailable'] as const) {
     const { reports, outcome } = await read(failing(kind));
