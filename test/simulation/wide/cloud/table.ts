@@ -62,7 +62,13 @@ export function createSlowTable(
   const { listener } = world;
   const call = <T>(effect: () => T) => {
     if (world.plan.tableMs[1] >= SLOW_MS) world.fire('table_call_slow');
-    return world.call(owner, world.plan.tableMs, effect);
+    const restoreCount = world.fired.get('table_restored');
+    return world.call(owner, world.plan.tableMs, () => {
+      // What is under way while the table is restored reaches the one that is no more.
+      if (world.fired.get('table_restored') !== restoreCount)
+        throw new TableFault('ResourceNotFoundException');
+      return effect();
+    });
   };
   const read = <T>(effect: (sent: ReturnType<typeof listener.sent>) => T) => {
     const sent = listener.sent(owner);
