@@ -161,6 +161,7 @@ function chancesOf({ faults }: SimulationOptions) {
     brokenUpdatedAt: faults.updated_at_broken,
     unknownStatus: 0.05,
     burst: 0.25,
+    isLagging: faults.list_lags + faults.read_lags > 0,
   };
 }
 

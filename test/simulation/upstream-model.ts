@@ -51,6 +51,10 @@ export interface UpstreamModelOptions {
     readonly brokenUpdatedAt: number;
     readonly unknownStatus: number;
     readonly burst: number;
+    /**
+     * Replicas lag. Then no end is taken back, and no `updated_at` goes back: nothing would tell an older state from a newer one.
+     */
+    readonly isLagging?: boolean;
   };
 }
 
@@ -253,7 +257,8 @@ export function drawStates(
   const mayEndLate = createdMs >= startMs || random.next() < 0.25;
   const lastMs = mayEndLate ? endMs : startMs - 1;
   for (let count = 0; count < 12; count++) {
-    const updatedAtMs = isStuck ? createdMs - Math.floor(random.next() * 3) * 1_000 : atMs;
+    const drawnMs = isStuck ? createdMs - Math.floor(random.next() * 3) * 1_000 : atMs;
+    const updatedAtMs = chance.isLagging ? Math.max(drawnMs, states.at(-1)?.updatedAtMs ?? drawnMs) : drawnMs;
     states.push({ atMs, status, failures_count: failures, updatedAtMs });
     const next = drawNext(status, { random, chance });
     if (next === undefined) break;
@@ -270,7 +275,8 @@ function drawNext(
   { random, chance }: { random: Random; chance: UpstreamModelOptions['chance'] },
 ): string | undefined {
   const follows = NEXT_STATUS[status];
-  if (follows === undefined) return random.next() < chance.reopens ? 'running' : undefined;
+  if (follows === undefined)
+    return random.next() < (chance.isLagging ? 0 : chance.reopens) ? 'running' : undefined;
   if (random.next() < chance.unknownStatus) return 'paused_for_review';
   if ((status === 'running' || status === 'failed') && random.next() < chance.fails) return 'failed';
   const next = follows[Math.floor(random.next() * follows.length)];

@@ -191,7 +191,8 @@ function owed(
   if (isHistory && isHiddenForGood(evidence, op, sight))
     return { expects: 'final_state_if_told', isHistory: isOld };
   if (isHistory) return { expects: 'final_state', isHistory: isOld };
-  if (createdMs >= sight.certainMs) return { expects: 'final_state', isHistory: false };
+  if (createdMs >= sight.certainMs && !fillsHalfAPage(evidence, op))
+    return { expects: 'final_state', isHistory: false };
   return { expects: 'final_state_if_told', isHistory: false };
 }
 
@@ -201,9 +202,21 @@ function owed(
  */
 function isHiddenForGood({ stage }: Evidence, op: WideOperation, { fromMs }: Sight): boolean {
   const isSwept = stage.world.plan.gapMs === 0 && op.createdUs / 1_000 >= fromMs - SWEEP_DEPTH_MS;
-  const isTied = (other: WideOperation) =>
-    other.id !== op.id && other.project_id === op.project_id && other.createdUs === op.createdUs;
-  return !isSwept && stage.upstream.truth.operations().some(isTied);
+  return !isSwept && countTied(stage, op) > 1;
+}
+
+/** Where half a page has one microsecond, no page may show all of its rows, whatever sizes a sweep draws (PROTOCOL.md). */
+function fillsHalfAPage({ stage }: Evidence, op: WideOperation): boolean {
+  const { operationPageMax, walkLimits } = stage.world.plan;
+  const tiedCount = countTied(stage, op);
+  return tiedCount > 1 && 2 * tiedCount >= Math.min(operationPageMax, walkLimits.widePageRows);
+}
+
+/** Counts the operations of the microsecond, this one included. */
+function countTied({ upstream }: Evidence['stage'], { project_id, createdUs }: WideOperation): number {
+  const operations = upstream.truth.operations();
+  return operations.filter((other) => other.project_id === project_id && other.createdUs === createdUs)
+    .length;
 }
 
 /**

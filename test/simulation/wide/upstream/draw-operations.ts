@@ -140,5 +140,6 @@ function chancesOf({ faults }: WidePlan, isHistory: boolean): UpstreamModelOptio
     reopens: isHistory ? 0 : faults.operation_reopened,
     brokenUpdatedAt: faults.operation_updated_at_wrong,
     unknownStatus: 0.05,
+    isLagging: faults.list_replica_lags + faults.read_replica_lags > 0,
   };
 }
