@@ -48,8 +48,13 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
   switch (kind) {
     case 'list_replica_lags':
     case 'read_replica_lags':
-      // A row is late by the lag of the replica and by what it is late itself, and the overlap has to hold both.
-      return { ...plan, replicaLagMsMax: plan.walkLimits.overlapMs, faults: without('operation_row_late') };
+      // A row is late by the lag of the replica and by what it is late itself, and the overlap has to hold both. Only its times tell an
+      // earlier state from a later one.
+      return {
+        ...plan,
+        replicaLagMsMax: plan.walkLimits.overlapMs,
+        faults: without('operation_row_late', 'operation_updated_at_wrong'),
+      };
     case 'http_date_behind':
       return { ...plan, faults };
     case 'secrets_outage':
