@@ -13,8 +13,8 @@ const THREE: AccountIds = ['left', 'right', 'third'];
 type Bridge = ReturnType<typeof severalAccounts<AccountId>>;
 
 /** The accounts are known for minutes, and the left one has a project with operations that have ended, failed and go on. */
-async function aProject(ids: AccountIds = ['left', 'right']): Promise<Bridge> {
-  const bridge = severalAccounts<AccountId>(ids);
+async function aProject(ids: AccountIds = ['left', 'right'], settings = {}): Promise<Bridge> {
+  const bridge = severalAccounts<AccountId>(ids, settings);
   const { left } = bridge.services;
   for (const id of ids) bridge.services[id].addProject(`another-project-${id}`);
   await bridge.run(3 * MINUTE_MS);
@@ -311,3 +311,30 @@ test.each(LEAVINGS)(
 );
 
 const CALLS_OF_TEN_QUIET_MINUTES = 2_500;
+
+const FIXED = { project_ids: ['another-project-left', PROJECT_ID] };
+
+test('a project that the configuration names is read again when it comes back from another account', async () => {
+  const bridge = await aProject(undefined, { left: FIXED });
+  await afterMove(bridge);
+
+  bridge.move(PROJECT_ID, 'right', 'left');
+  await bridge.run(22 * MINUTE_MS);
+  change(bridge, 'left', 8, { status: 'finished' });
+  bridge.services.left.put(anOperationRow(9, bridge.nowMs(), { status: 'failed', failures_count: 1 }));
+  await bridge.run(2 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED, transferred('right', 'left')]);
+  expect(broken(bridge)).toEqual([]);
+});
+
+test('a project that is gone from an account is asked for seldom there, although the configuration names it', async () => {
+  const bridge = await aProject(undefined, { left: FIXED });
+  await afterMove(bridge);
+
+  const before = bridge.services.left.sent.length;
+  await bridge.run(30 * MINUTE_MS);
+
+  const asked = bridge.services.left.sent.slice(before).filter(({ path }) => path.includes(PROJECT_ID));
+  expect(asked.length).toBeLessThan(4);
+});

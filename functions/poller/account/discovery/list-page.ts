@@ -232,9 +232,9 @@ async function addOne(
   // Until the account's item can be read again, it is unknown whether the project is news.
   if (origin.isUnreadable && recorded === undefined) return undefined;
   // The configuration names the project whether or not it can be seen, so only an answer of its own says that it is
-  // back.
-  if (deps.fixedProjectIds !== undefined && recorded?.is_visible === false)
-    projects.unreachable.add(projectId);
+  // back. One that has moved away is awaited from such an answer on.
+  const isGone = recorded?.is_visible === false && !projects.awaited.has(projectId);
+  if (deps.fixedProjectIds !== undefined && isGone) projects.unreachable.add(projectId);
   else if (!origin.isUnreadable) {
     const identity = { account_id: deps.store.accountId, project_id: projectId };
     const { hasReadWholeList: isNews } = listings;
