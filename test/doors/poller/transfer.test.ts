@@ -338,3 +338,16 @@ test('a project that is gone from an account is asked for seldom there, although
   const asked = bridge.services.left.sent.slice(before).filter(({ path }) => path.includes(PROJECT_ID));
   expect(asked.length).toBeLessThan(4);
 });
+
+test('a project that the configuration names waits for the answer of another account, however long the lane stands still meanwhile', async () => {
+  const bridge = await aProject(undefined, { right: { project_ids: ['another-project-right'] } });
+  bridge.services.right.addProject(PROJECT_ID, new Date(CREATED_MS).toISOString());
+  bridge.watched.settings = { right: { project_ids: ['another-project-right', PROJECT_ID] } };
+  await bridge.run(MINUTE_MS);
+  bridge.watched.ids = ['left'];
+  await bridge.run(2 * MINUTE_MS);
+  bridge.watched.ids = ['left', 'right'];
+  await bridge.run(5 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }, { account_id: 'right' }]);
+});

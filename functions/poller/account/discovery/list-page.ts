@@ -153,7 +153,9 @@ export async function addProjects(
 /** Looks whether other accounts have answered by now about the projects that the list has shown and that wait for them. */
 export async function addAwaited(deps: SightingDeps, discovery: Discovery): Promise<void> {
   const { projects } = discovery;
-  const projectIds = awaitedIds(projects, deps.clock.now());
+  // No list shows the projects that the configuration names, so they are looked at however long ago the last look was.
+  const isListed = deps.fixedProjectIds === undefined;
+  const projectIds = isListed ? awaitedIds(projects, deps.clock.now()) : [...projects.awaited.keys()];
   const added = unknownOf(deps, discovery, { projectIds, unavailableProjectIds: [] });
   if (added.length > 0) await addAll(deps, discovery, added, (id) => projects.awaited.get(id)?.since);
 }
