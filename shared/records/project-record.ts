@@ -123,7 +123,7 @@ export interface CameFrom {
   /** The latest account stands first. */
   readonly account_ids: readonly string[];
   readonly at_ms: number;
-  /** The transfers of the project are numbered 1, 2, 3, ... */
+  /** A later transfer of the project has a higher number. */
   readonly number: number;
 }
 
@@ -164,6 +164,8 @@ export interface ProjectRecord extends Journal<ProjectEntry> {
   readonly shared_at_ms?: number | undefined;
   /** This account has the project since. */
   readonly moved_to?: string | undefined;
+  /** The transfer with this number took the project away last. Operations here may have it as their mark. */
+  readonly moved_by?: number | undefined;
   readonly came_from?: CameFrom | undefined;
   /** What the project has used, as it was read when it was last written. */
   readonly usage?: Usage | undefined;
@@ -205,9 +207,17 @@ export function decideDiscovery(
   };
 }
 
+/** Since the last transfer that this account knows of, there were fewer others. */
+const TRANSFERS_UNKNOWN_MAX = 1_000;
+
 /** A project is here again that another account has taken over: its records here, which that one has marked, go on by themselves. */
 function fromNowhere(recorded: ProjectRecord | undefined, nowMs: number): CameFrom {
-  return { account_ids: [], at_ms: nowMs, number: (recorded?.came_from?.number ?? 0) + 2 };
+  return { account_ids: [], at_ms: nowMs, number: transferNumberOf(recorded) + TRANSFERS_UNKNOWN_MAX };
+}
+
+/** Returns the highest number of the transfers that have brought the project to the account of this record or taken it away. */
+export function transferNumberOf(recorded: ProjectRecord | undefined): number {
+  return Math.max(recorded?.came_from?.number ?? 0, recorded?.moved_by ?? 0);
 }
 
 /** Returns the record of a project that is no longer visible, or undefined when the record already says so. */

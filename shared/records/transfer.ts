@@ -6,7 +6,7 @@
 import { append, EMPTY_JOURNAL, withEventId } from './journal.ts';
 import type { ProjectEntry } from './journal-entries.ts';
 import { REPLICA_LAG_MS_MAX } from './operation-record.ts';
-import type { ProjectRecord } from './project-record.ts';
+import { type CameFrom, type ProjectRecord, transferNumberOf } from './project-record.ts';
 import { DAY_MS, isoTimeOf, MINUTE_MS, type Timestamp } from './time.ts';
 
 /** An account that lists a project waits for this long for the one that has it. */
@@ -32,9 +32,10 @@ interface Waiting {
   readonly waitedMs: number;
 }
 
-/** `others` are the records that other accounts have of the project. */
+/** `own` is the account's own record of the project, and `others` are those that other accounts have. */
 export function decideArrival(
   accountId: string,
+  own: ProjectRecord | undefined,
   others: readonly ProjectRecord[],
   waiting: Waiting,
 ): Arrival {
@@ -44,8 +45,16 @@ export function decideArrival(
     .map((kind) => answers.find((each) => each.kind === kind))
     .find((found) => found !== undefined);
   if (answer !== undefined) return answer;
-  const from = others.find(({ moved_to }) => moved_to === accountId) ?? others[0];
-  return from === undefined ? { kind: 'first_sight' } : { kind: 'take', from };
+  const [from] = others.toSorted((a, b) => compareArrivals(accountId, b, a));
+  const hadItLast = own !== undefined && own.moved_to === undefined;
+  const isOurs = from === undefined || (hadItLast && compareArrivals(accountId, own, from) >= 0);
+  return isOurs ? { kind: 'first_sight' } : { kind: 'take', from };
+}
+
+/** The account to which the latest transfer has brought the project had it last. Of two alike, it is the one that has given it to us. */
+function compareArrivals(accountId: string, a: ProjectRecord, b: ProjectRecord): number {
+  const isForUs = ({ moved_to }: ProjectRecord) => Number(moved_to === accountId);
+  return (a.came_from?.number ?? 0) - (b.came_from?.number ?? 0) || isForUs(a) - isForUs(b);
 }
 
 function answerOf(accountId: string, from: ProjectRecord, { nowMs, waitedMs }: Waiting): Arrival {
@@ -93,7 +102,7 @@ export function decideTakenOver(
     accountId,
   }: { readonly from: ProjectRecord; readonly since: Timestamp | undefined; readonly accountId: string },
   nowMs: number,
-): ProjectRecord {
+): ProjectRecord & { readonly came_from: CameFrom } {
   const { moved_to: _elsewhere, ...before } = own ?? { ...EMPTY_JOURNAL, since, moved_to: undefined };
   const { project_id, account_id: from_account_id } = from;
   const account_ids = [from_account_id, ...(from.came_from?.account_ids ?? [])].filter(
@@ -115,7 +124,7 @@ export function decideTakenOver(
     came_from: {
       account_ids: [...new Set(account_ids)].slice(0, ORIGINS_MAX),
       at_ms: nowMs,
-      number: Math.max(from.came_from?.number ?? 0, own?.came_from?.number ?? 0) + 1,
+      number: Math.max(transferNumberOf(from), transferNumberOf(own)) + 1,
     },
     ...append<ProjectEntry>(before, transferred),
   };

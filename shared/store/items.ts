@@ -162,6 +162,7 @@ const projectItem = z.object({
   wanted_at_ms: z.number().optional(),
   shared_at_ms: z.number().optional(),
   moved_to: z.string().optional(),
+  moved_by: z.number().int().positive().optional(),
   came_from: z
     .object({ account_ids: z.array(z.string()), at_ms: z.number(), number: z.number().int().positive() })
     .optional(),

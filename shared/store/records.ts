@@ -105,18 +105,20 @@ function endedOf(next: JournalRecord): readonly string[] {
 }
 
 /**
- * An operation that went on in another account is not written any more. A project is closed only beside the wish that was
- * read, so that none is passed over which came meanwhile.
+ * An operation that went on in another account is not written any more. A project is written only beside the transfer that was
+ * read, and closed only beside the wish that was read, so that none is passed over which came meanwhile.
  */
 function conditionOf(next: JournalRecord, unchanged: Condition): Condition {
   if (next.kind === 'operation')
     return { kind: 'all', of: [unchanged, { kind: 'absent', name: 'moved_by' }] };
-  if (next.kind !== 'project' || next.is_visible) return unchanged;
-  const { wanted_at_ms } = next;
-  const name = 'wanted_at_ms';
-  const isSame: Condition =
-    wanted_at_ms === undefined ? { kind: 'absent', name } : { kind: 'equals', name, value: wanted_at_ms };
-  return { kind: 'all', of: [unchanged, isSame] };
+  if (next.kind !== 'project') return unchanged;
+  const wish = next.is_visible ? [] : [sameNumber('wanted_at_ms', next.wanted_at_ms)];
+  return { kind: 'all', of: [unchanged, sameNumber('moved_by', next.moved_by), ...wish] };
+}
+
+/** The item has this number, or none. */
+export function sameNumber(name: string, value: number | undefined): Condition {
+  return value === undefined ? { kind: 'absent', name } : { kind: 'equals', name, value };
 }
 
 /** `conflict` says that the item has changed since it was read, and nothing was written. */

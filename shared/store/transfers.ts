@@ -10,7 +10,14 @@ import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { accountKey, operationKey, projectKey } from './keys.ts';
 import { originIn } from './parse-record.ts';
-import { expiryAttributes, isMarkAlone, readableRecordsOf, recordUpdate, unchangedSince } from './records.ts';
+import {
+  expiryAttributes,
+  isMarkAlone,
+  readableRecordsOf,
+  recordUpdate,
+  sameNumber,
+  unchangedSince,
+} from './records.ts';
 import {
   type Condition,
   FEED_INDEX,
@@ -67,7 +74,7 @@ export function createTransfers(table: Table, accountId: string, ports: Transfer
         key: projectKey(account_id, project_id),
         set: { wanted_by: accountId, wanted_at_ms: clock.now() },
         remove: ['shared_at_ms'],
-        condition: same('wanted_at_ms', wanted_at_ms),
+        condition: sameNumber('wanted_at_ms', wanted_at_ms),
       });
       await createReadingWishes(table, account_id, clock).wishForReading(project_id, WISHED_EVERY_MS);
     },
@@ -83,8 +90,25 @@ export function createTransfers(table: Table, accountId: string, ports: Transfer
         key: projectKey(accountId, projectId),
         set: { shared_at_ms: clock.now() },
         remove: ['wanted_at_ms'],
-        condition: same('wanted_at_ms', wantedAtMs),
+        condition: sameNumber('wanted_at_ms', wantedAtMs),
       });
+    },
+
+    /**
+     * Says in the closed record of another account that this transfer takes the project from there. Resolves to false when that
+     * record has changed since it was read.
+     */
+    async takeProject(from: ProjectRecord, number: number): Promise<boolean> {
+      const { account_id, project_id, revision, moved_by } = from;
+      const outcome = await table.update({
+        key: projectKey(account_id, project_id),
+        set: { moved_to: accountId, moved_by: number },
+        condition: {
+          kind: 'all',
+          of: [unchangedSince(revision, 'project'), sameNumber('moved_by', moved_by)],
+        },
+      });
+      return outcome === 'applied';
     },
 
     /** Lets operations go on in this account that it has no record of, or that had moved away from it. */
@@ -183,7 +207,7 @@ async function mark(
   const kept = isPending ? {} : record && expiryAttributes(record, clock);
   const alone = { kind: 'operation', expires_at: Math.floor((clock.now() + MARK_KEPT_MS) / 1_000) };
   const revision = record === undefined ? [] : [unchangedSince(record.revision, 'operation')];
-  const isSame: Condition = { kind: 'all', of: [...revision, same('moved_by', movedBy || undefined)] };
+  const isSame: Condition = { kind: 'all', of: [...revision, sameNumber('moved_by', movedBy || undefined)] };
   const outcome = await table.update({
     key,
     set: { moved_by: number, ...(record === undefined ? alone : kept) },
@@ -205,11 +229,7 @@ async function goOn(
   const outcome = await table.update({
     ...update,
     remove: [...(update.remove ?? []), 'moved_by', 'derived', 'entries', FEED_INDEX.sortKey],
-    condition: item === undefined ? { kind: 'absent', name: 'pk' } : same('moved_by', movedBy),
+    condition: item === undefined ? { kind: 'absent', name: 'pk' } : sameNumber('moved_by', movedBy),
   });
   return outcome === 'applied' ? next : 'unsure';
-}
-
-function same(name: string, value: number | undefined): Condition {
-  return value === undefined ? { kind: 'absent', name } : { kind: 'equals', name, value };
 }

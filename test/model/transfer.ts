@@ -1,6 +1,6 @@
 /**
- * Models a project that two accounts of one bridge can see, one after the other or for good: which of them tells what. It adds to
- * `protocol.ts` only what a second account brings. Each poll reads the whole list, because a bound changes nothing here.
+ * Models a project that accounts of one bridge can see, one after the other or for good: which of them tells what. It adds to
+ * `protocol.ts` only what further accounts bring. Each poll reads the whole list, because a bound changes nothing here.
  */
 
 /** One tick is some ten seconds. */
@@ -17,6 +17,10 @@ export const TRANSFER_RULES = [
   'a good reading is an answer when it was requested a lag after the wish',
   'who has found a project gone waits for the lists of others',
   'a closing names the wish that it has read',
+  'the latest of all transfers says who had the project last',
+  'what comes back to the account that had it last is not taken over',
+  'who takes over closes the record from which it takes',
+  'the number of who has it again by itself exceeds the marks',
   'what has moved keeps its first sight',
   'a record is marked before it goes on elsewhere',
   'a mark names the state that goes on',
@@ -28,10 +32,20 @@ export const TRANSFER_RULES = [
 
 export type TransferRule = (typeof TRANSFER_RULES)[number];
 
-const NAMES = ['A', 'B'] as const;
+const NAMES = ['A', 'B', 'C'] as const;
 type Name = (typeof NAMES)[number];
 
-type Fate = 'moved' | 'shared' | 'returned' | 'deleted';
+/**
+ * `hopped`: it moves to B, to C and to B again. `away`: after its move, B cannot see it for a while. `alone`: it comes back to A, and B is no longer watched.
+ */
+type Fate = 'moved' | 'shared' | 'returned' | 'deleted' | 'hopped' | 'away' | 'alone';
+
+/** The account can see the project from one time on until another. */
+interface Stay {
+  readonly account: Name;
+  readonly from: number;
+  readonly until: number;
+}
 
 interface Row {
   readonly id: string;
@@ -43,8 +57,16 @@ interface Project {
   readonly since: number;
   readonly wanted?: { readonly by: Name; readonly at: number; readonly isShared: boolean } | undefined;
   readonly movedTo?: Name | undefined;
-  /** `number` counts the transfers of the project. */
-  readonly cameFrom?: { readonly account: Name; readonly at: number; readonly number: number } | undefined;
+  /** The transfer with this number took the project away. */
+  readonly movedBy?: number | undefined;
+  readonly cameFrom?: CameFrom | undefined;
+}
+
+interface CameFrom {
+  /** The latest account stands first. */
+  readonly accounts: readonly Name[];
+  readonly at: number;
+  readonly number: number;
 }
 
 interface Record {
@@ -85,6 +107,33 @@ interface Process {
 }
 
 const END = 3;
+const NEVER = Number.POSITIVE_INFINITY;
+
+const FATES: readonly Fate[] = [
+  ...(['moved', 'moved', 'moved', 'shared', 'shared', 'returned', 'deleted'] as const),
+  ...(['hopped', 'hopped', 'away', 'alone'] as const),
+];
+
+function staysOf(fate: Fate, movesAt: number, gap: number): readonly Stay[] {
+  const at = movesAt + gap;
+  const chain = (...stays: readonly (readonly [Name, from: number, until: number])[]): readonly Stay[] =>
+    stays.map(([account, from, until]) => ({ account, from, until }));
+  switch (fate) {
+    case 'moved':
+      return chain(['A', 0, movesAt], ['B', at, NEVER]);
+    case 'shared':
+      return chain(['A', 0, NEVER], ['B', movesAt, NEVER]);
+    case 'deleted':
+      return chain(['A', 0, movesAt]);
+    case 'returned':
+    case 'alone':
+      return chain(['A', 0, movesAt], ['B', at, movesAt + 250], ['A', movesAt + 250, NEVER]);
+    case 'hopped':
+      return chain(['A', 0, movesAt], ['B', at, at + 120], ['C', at + 120, at + 250], ['B', at + 250, NEVER]);
+    case 'away':
+      return chain(['A', 0, movesAt], ['B', at, at + 120], ['B', at + 240, NEVER]);
+  }
+}
 
 function seeded(seed: number): () => number {
   let state = Math.imul(seed, 2_654_435_761) >>> 0;
@@ -110,19 +159,18 @@ class TransferWorld {
   now = 0;
   isWild = true;
   readonly movesAt: number;
-  /** For so long after its transfer, no list shows the project. */
+  /** For so long after its first transfer, no list shows the project. */
   readonly gap: number;
-  readonly returnsAt: number;
+  readonly stays: readonly Stay[];
 
   constructor({ seed, fate }: TransferSchedule) {
     this.random = seeded(seed);
-    const fates: readonly Fate[] = ['moved', 'moved', 'moved', 'shared', 'shared', 'returned', 'deleted'];
-    this.fate = fate ?? fates[Math.floor(this.random() * fates.length)] ?? 'moved';
+    this.fate = fate ?? FATES[Math.floor(this.random() * FATES.length)] ?? 'moved';
     this.isPaused = this.fate === 'moved' && this.random() < 0.1;
     this.movesAt = 40 + Math.floor(this.random() * 40);
-    this.gap =
-      this.fate === 'moved' && this.random() < 0.4 ? 10 + Math.floor(this.random() * (HOLD + 10)) : 0;
-    this.returnsAt = this.fate === 'returned' ? this.movesAt + 250 : Number.POSITIVE_INFINITY;
+    const hasGap = this.fate === 'alone' || (['moved', 'hopped'].includes(this.fate) && this.random() < 0.4);
+    this.gap = hasGap ? 10 + Math.floor(this.random() * (HOLD + 10)) : 0;
+    this.stays = staysOf(this.fate, this.movesAt, this.gap);
   }
 
   tick(): void {
@@ -131,17 +179,21 @@ class TransferWorld {
     const { random, now } = this;
     if (this.operations.length < 9 && random() < 0.06)
       this.operations.push({ id: `o${this.operations.length}`, bornAt: now, changes: [] });
-    const isBusy = [this.movesAt, this.returnsAt].some((at) => now > at - 15 && now < at);
+    const isBusy = this.stays.some(({ until }) => now > until - 15 && now < until);
     for (const { changes } of this.operations)
       if (changes.length < END && random() < (isBusy ? 0.12 : 0.03)) changes.push(now);
   }
 
   private sees(account: Name, at: number): boolean {
-    const isMoved = at >= this.movesAt && at < this.returnsAt;
-    if (isMoved && at < this.movesAt + this.gap) return false;
-    if (this.fate === 'shared') return account === 'A' || at >= this.movesAt;
-    if (this.fate === 'deleted') return account === 'A' && at < this.movesAt;
-    return isMoved === (account === 'B');
+    return this.stays.some((stay) => stay.account === account && at >= stay.from && at < stay.until);
+  }
+
+  isWatched(account: Name): boolean {
+    return !(account === 'B' && this.fate === 'alone' && this.now >= this.movesAt + 250);
+  }
+
+  isPolled(account: Name): boolean {
+    return this.isWatched(account) && !(account === 'A' && this.isPaused && this.now > this.movesAt);
   }
 
   /** Each answer comes from some replica. */
@@ -172,7 +224,7 @@ class TransferWorld {
 }
 
 const keyOf = (account: Name, id: string) => `${account} ${id}`;
-const other = (account: Name): Name => (account === 'A' ? 'B' : 'A');
+const numberOf = (project: Project | undefined) => project?.cameFrom?.number ?? 0;
 
 interface Run {
   readonly world: TransferWorld;
@@ -186,6 +238,7 @@ function* poll(run: Run): Steps {
   const project = world.projects.get(account);
   yield;
   if (project?.isVisible !== true) {
+    process.absence = undefined;
     yield* arrive(run, project);
     return;
   }
@@ -235,7 +288,7 @@ function* miss({ world, process, without }: Run): Steps {
   if (movedTo !== undefined) return;
   if (stored.wanted?.isShared === false)
     world.violations.push('published as unreachable although it was wanted');
-  if (world.gap < HOLD - 15) world.news.push(`unreachable ${account}`);
+  world.news.push(`unreachable ${account}`);
 }
 
 /** The account's list may show a project that is not among its own: it is new to the bridge, moved here, or shared. */
@@ -244,46 +297,94 @@ function* arrive({ world, process, without }: Run, own: Project | undefined): St
   const { now } = world;
   if (!world.isListed(account)) return;
   yield;
-  const there = world.projects.get(other(account));
-  const choice = choose(account, there, { now: world.now, without });
+  const others = NAMES.filter((name) => name !== account && world.isWatched(name)).flatMap((name) => {
+    const project = world.projects.get(name);
+    return project === undefined ? [] : { name, project };
+  });
+  const { kind, from } = choose({ account, own }, others, { now: world.now, without });
   yield;
-  if (choice === 'wait') return;
-  if (choice === 'ask') {
-    const stored = world.projects.get(other(account));
-    if (stored?.isVisible === true && stored.wanted === there?.wanted)
-      world.projects.set(other(account), {
-        ...stored,
-        wanted: { by: account, at: world.now, isShared: false },
-      });
+  if (kind === 'wait') return;
+  const isSame = from !== undefined && world.projects.get(from.name) === from.project;
+  if (kind === 'ask') {
+    const wanted = { by: account, at: world.now, isShared: false };
+    if (isSame) world.projects.set(from.name, { ...from.project, wanted });
     return;
   }
-  if (world.projects.get(account) !== own) return;
-  if (choice === 'take' && there !== undefined) {
+  if (kind === 'take' && from !== undefined) {
+    const cameFrom = takenFrom({ account, own }, from, world.now);
+    if (without !== 'who takes over closes the record from which it takes') {
+      if (!isSame) return;
+      world.projects.set(from.name, { ...from.project, movedTo: account, movedBy: cameFrom.number });
+      yield;
+    }
+    if (world.projects.get(account) !== own) return;
     const keeps = without !== 'what has moved keeps its first sight';
-    const since = keeps ? (own?.since ?? there.since) : now;
-    world.projects.set(account, {
-      isVisible: true,
-      since,
-      cameFrom: { account: other(account), at: world.now, number: (there.cameFrom?.number ?? 0) + 1 },
-    });
+    const since = keeps ? (own?.since ?? from.project.since) : now;
+    world.projects.set(account, { movedBy: own?.movedBy, isVisible: true, since, cameFrom });
     world.news.push(`transferred ${account}`);
     return;
   }
-  world.projects.set(account, { ...own, isVisible: true, since: own?.since ?? now, movedTo: undefined });
+  if (world.projects.get(account) !== own) return;
+  const exceeds = without !== 'the number of who has it again by itself exceeds the marks';
+  const number = exceeds ? Math.max(numberOf(own), own?.movedBy ?? 0) + BEYOND_MARKS : numberOf(own) + 1;
+  world.projects.set(account, {
+    ...own,
+    isVisible: true,
+    since: own?.since ?? now,
+    movedTo: undefined,
+    ...(own?.movedTo !== undefined && { cameFrom: { accounts: [], at: world.now, number } }),
+  });
   world.news.push(`discovered ${account}`);
 }
 
-function choose(
-  account: Name,
-  there: Project | undefined,
-  { now, without }: { readonly now: number; readonly without: TransferRule | undefined },
-): 'first sight' | 'take' | 'wait' | 'ask' {
-  if (there === undefined) return 'first sight';
-  if (!there.isVisible) return 'take';
-  if (without === 'who lists a project that another account has waits until that one has decided')
-    return 'take';
-  const { wanted } = there;
-  if (wanted?.by !== account || now - wanted.at > 2 * DECIDED_BY) return 'ask';
+const BEYOND_MARKS = 1_000;
+
+function takenFrom({ account, own }: Lister, { name, project }: Elsewhere, at: number): CameFrom {
+  const numbers = [project, own].flatMap((each) => [numberOf(each), each?.movedBy ?? 0]);
+  const accounts = [name, ...(project.cameFrom?.accounts ?? [])].filter((each) => each !== account);
+  return { accounts: [...new Set(accounts)], at, number: Math.max(...numbers) + 1 };
+}
+
+interface Lister {
+  readonly account: Name;
+  readonly own: Project | undefined;
+}
+
+interface Elsewhere {
+  readonly name: Name;
+  readonly project: Project;
+}
+
+interface Choice {
+  readonly kind: 'first sight' | 'take' | 'wait' | 'ask';
+  readonly from?: Elsewhere | undefined;
+}
+
+interface Choosing {
+  readonly now: number;
+  readonly without: TransferRule | undefined;
+}
+
+function choose({ account, own }: Lister, others: readonly Elsewhere[], choosing: Choosing): Choice {
+  const { without } = choosing;
+  const waits = without !== 'who lists a project that another account has waits until that one has decided';
+  const owner = others.find(({ project }) => project.isVisible);
+  if (owner !== undefined && waits) return { kind: askOrWait(account, owner.project, choosing), from: owner };
+  const isForUs = ({ project }: Elsewhere) => Number(project.movedTo === account);
+  const goesByNumber = without !== 'the latest of all transfers says who had the project last';
+  const number = ({ project }: Elsewhere) => (goesByNumber ? numberOf(project) : 0);
+  const [from] = others.toSorted((a, b) => number(b) - number(a) || isForUs(b) - isForUs(a));
+  if (from === undefined) return { kind: 'first sight' };
+  const isLater = numberOf(own) - numberOf(from.project) - isForUs(from) >= 0;
+  const wasLast = own !== undefined && own.movedTo === undefined && isLater;
+  const isOurs = wasLast && without !== 'what comes back to the account that had it last is not taken over';
+  return { kind: isOurs ? 'first sight' : 'take', from };
+}
+
+function askOrWait(account: Name, { wanted }: Project, { now, without }: Choosing): Choice['kind'] {
+  const isOpen = wanted !== undefined && !wanted.isShared && now - wanted.at <= DECIDED_BY;
+  if (wanted?.by !== account) return isOpen ? 'wait' : 'ask';
+  if (now - wanted.at > 2 * DECIDED_BY) return 'ask';
   if (wanted.isShared) return 'first sight';
   if (without === 'a wish that nobody answers ends') return 'wait';
   return now - wanted.at > DECIDED_BY ? 'first sight' : 'wait';
@@ -346,9 +447,14 @@ function* adopt(run: Run, { cameFrom }: Project, { id, item }: Lack): Steps<Reco
   const isLater = (cameFrom?.number ?? 0) > (item?.movedBy ?? 0);
   if (cameFrom === undefined || (!isLater && without !== 'a mark gives way only to a later transfer'))
     return 'again';
-  const marked = yield* mark(run, cameFrom, { id, item });
-  if (marked === 'again') return 'again';
-  const base = marked?.state === undefined ? item : marked;
+  let base: Record | undefined;
+  for (const account of cameFrom.accounts) {
+    const marked = yield* mark(run, { account, at: cameFrom.at, number: cameFrom.number }, { id, item });
+    if (marked === 'again') return 'again';
+    if (marked?.state !== undefined) base = marked;
+    if (base !== undefined) break;
+  }
+  base ??= item;
   if (base === undefined) return undefined;
   yield;
   if (world.records.get(key) !== item) return 'again';
@@ -365,7 +471,7 @@ function* adopt(run: Run, { cameFrom }: Project, { id, item }: Lack): Steps<Reco
 /** Marks the record in the account that the project came from. Returns what was marked, or undefined when there is nothing. */
 function* mark(
   { world, without }: Run,
-  { account, at, number }: NonNullable<Project['cameFrom']>,
+  { account, at, number }: { readonly account: Name; readonly at: number; readonly number: number },
   { id, item }: Lack,
 ): Steps<Record | undefined | 'again'> {
   const from = keyOf(account, id);
@@ -388,7 +494,7 @@ function* mark(
   return there;
 }
 
-/** Plays one schedule of four processes, two of each account, and returns what was violated. */
+/** Plays one schedule of six processes, two of each account, and returns what was violated. */
 export function playTransfer(schedule: TransferSchedule): TransferWorld {
   const { without } = schedule;
   const world = new TransferWorld(schedule);
@@ -404,8 +510,8 @@ export function playTransfer(schedule: TransferSchedule): TransferWorld {
     world.isWild = tick < TICKS - 250;
     world.tick();
     for (const [place, process] of processes.entries()) {
-      if (process.account === 'A' && world.isPaused && world.now > world.movesAt) continue;
-      if (!world.isWild && tick % 8 !== 2 * place) continue;
+      if (!world.isPolled(process.account)) continue;
+      if (!world.isWild && tick % 12 !== 2 * place) continue;
       for (let step = 0; step < (world.isWild ? 2 : 150); step++)
         if (!advance(world, process, without)) processes[place] = fresh(process.account, false);
     }
@@ -433,17 +539,24 @@ function advance(world: TransferWorld, process: Process, without: TransferRule |
 }
 
 function judge(world: TransferWorld): void {
-  const { fate, news, violations, isPaused } = world;
+  const { fate, gap, isPaused, violations } = world;
   const expected: Readonly<{ [Each in Fate]: readonly string[] }> = {
     moved: isPaused ? ['discovered B'] : ['transferred B'],
     shared: ['discovered B'],
     returned: ['transferred B', 'transferred A'],
     deleted: ['unreachable A'],
+    hopped: ['transferred B', 'transferred C', 'transferred B'],
+    away: ['transferred B', 'unreachable B', 'discovered B'],
+    alone: ['transferred B', 'discovered A'],
   };
+  // In so long a gap the account that had the project may say that it is gone.
+  const isGapLong = gap >= HOLD - 15 && fate !== 'deleted';
+  const news = world.news.filter((one) => !(isGapLong && one === 'unreachable A'));
   if (news.join(', ') !== expected[fate].join(', ')) violations.push(`news of ${fate}: ${news.join(', ')}`);
   if (isPaused) return;
   for (const { id } of world.operations) {
-    if (fate === 'shared') for (const account of NAMES) judgeChain(world, id, account);
+    if (fate === 'shared') for (const account of NAMES.slice(0, 2)) judgeChain(world, id, account);
+    else if (fate === 'alone') judgeChain(world, id, 'A');
     else judgeChain(world, id, undefined);
   }
 }

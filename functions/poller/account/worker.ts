@@ -8,13 +8,13 @@ import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import { type Permit, type PollerBudget, takenPermit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
-import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ComputesReading, PollPlanner, PollResult } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
 import type { AccountLimits } from './account-deps.ts';
 import { type AccountMemory, countPoll, type InvocationCounts } from './account-memory.ts';
-import { rememberProject } from './discovery/known-projects.ts';
+import { type KnownProjects, rememberProject } from './discovery/known-projects.ts';
 import { type ListReadingDeps, readListPage } from './discovery/list-page.ts';
 import { countNotFound, endAbsence, forget, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
 import type { AccountOrigin, Discovery } from './discovery/origin.ts';
@@ -160,7 +160,12 @@ export async function pollOneProject(
     const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };
     report = await pollProject(deps, request, rememberProject(projects, projectId));
     countPoll(counts, report);
-    if (report.project?.moved_to !== undefined) return forget(deps, projects, projectId);
+    if (report.project?.moved_to !== undefined) {
+      forget(deps, projects, projectId);
+      if (deps.fixedProjectIds === undefined) return;
+      report = { ...report, failure: await lookForMoved(deps, projects, { projectId, permit }) };
+      return await judgeHealth(deps, memory.health, report);
+    }
     deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
     const { unpublishedCount, underivedCount } = report.relay;
     if (unpublishedCount + underivedCount + report.leftoverCount > 0) leftovers.areExpected = true;
@@ -176,6 +181,28 @@ export async function pollOneProject(
     const restMs = restMsOf(projects, projectId, deps.limits.requestsPerMinute);
     planner.report(projectId, resultOf(report, restMs), clock.now());
   }
+}
+
+/**
+ * Another account has the project, and no list shows when a fixed one is back. When it answers, the next looks decide whose it is, and
+ * until then nothing of it is recorded. Resolves to why it could not be read, or to undefined when it could.
+ */
+async function lookForMoved(
+  { upstream, clock, signal }: ProjectPollDeps,
+  { awaited }: KnownProjects,
+  { projectId, permit }: ProjectTurn,
+): Promise<UpstreamErrorKind | undefined> {
+  try {
+    await upstream.listOperations({ projectId, limit: 1 }, { signal, permit });
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+    if (error.kind === 'not_found') awaited.delete(projectId);
+    return error.kind;
+  }
+  const nowMs = clock.now();
+  const waiting = { fromMs: nowMs, lookedAtMs: nowMs, since: undefined };
+  if (!awaited.has(projectId)) awaited.set(projectId, waiting);
+  return undefined;
 }
 
 function resultOf(report: PollReport | undefined, restMs: number | undefined): PollResult {

@@ -93,13 +93,14 @@ export function setTheWideStage(
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);
+  const table = createMemoryTable();
   return {
     world,
     timeline,
     upstream: createVirtualUpstream(world, truth, source),
-    moving: moveProject(world, timeline),
+    moving: moveProject(world, timeline, table),
     tableSide: {
-      table: createMemoryTable(),
+      table,
       index: createIndexCopy(world),
       writtenAtMs: new Map(),
       putBack: [],

@@ -153,7 +153,9 @@ export async function addProjects(
 /** Looks whether other accounts have answered by now about the projects that the list has shown and that wait for them. */
 export async function addAwaited(deps: SightingDeps, discovery: Discovery): Promise<void> {
   const { projects } = discovery;
-  const projectIds = awaitedIds(projects, deps.clock.now());
+  // No list shows the projects that the configuration names, so they are looked at however long ago the last look was.
+  const isListed = deps.fixedProjectIds === undefined;
+  const projectIds = isListed ? awaitedIds(projects, deps.clock.now()) : [...projects.awaited.keys()];
   const added = unknownOf(deps, discovery, { projectIds, unavailableProjectIds: [] });
   if (added.length > 0) await addAll(deps, discovery, added, (id) => projects.awaited.get(id)?.since);
 }
@@ -232,9 +234,9 @@ async function addOne(
   // Until the account's item can be read again, it is unknown whether the project is news.
   if (origin.isUnreadable && recorded === undefined) return undefined;
   // The configuration names the project whether or not it can be seen, so only an answer of its own says that it is
-  // back.
-  if (deps.fixedProjectIds !== undefined && recorded?.is_visible === false)
-    projects.unreachable.add(projectId);
+  // back. One that has moved away is awaited from such an answer on.
+  const isGone = recorded?.is_visible === false && !projects.awaited.has(projectId);
+  if (deps.fixedProjectIds !== undefined && isGone) projects.unreachable.add(projectId);
   else if (!origin.isUnreadable) {
     const identity = { account_id: deps.store.accountId, project_id: projectId };
     const { hasReadWholeList: isNews } = listings;

@@ -156,12 +156,12 @@ async function recordLoss(deps: LossDeps, projectId: string): Promise<boolean> {
 /** Nothing polls the project any more. A fixed one is still polled, seldom, because nothing else would show that it is back. */
 export function forget(deps: LossDeps, projects: KnownProjects, projectId: string): void {
   projects.absences.delete(projectId);
+  projects.sighted.delete(projectId);
   deps.onLost(projectId);
   if (deps.fixedProjectIds !== undefined) {
     projects.unreachable.add(projectId);
     return;
   }
   projects.memories.delete(projectId);
-  projects.sighted.delete(projectId);
   deps.planner.removeProjects([projectId]);
 }

@@ -128,7 +128,7 @@ export async function nextOnSight(
   const nowMs = clock.now();
   const { fromMs } = awaited.get(project_id) ?? { fromMs: nowMs };
   awaited.set(project_id, { fromMs, lookedAtMs: nowMs, since: sighting.since });
-  const arrival = decideArrival(store.accountId, others, { nowMs, waitedMs: nowMs - fromMs });
+  const arrival = decideArrival(store.accountId, recorded, others, { nowMs, waitedMs: nowMs - fromMs });
   const isDecided = arrival.kind !== 'ask' && arrival.kind !== 'wait';
   if (unreadCount > 0) {
     const unreadMs = nowMs - (unreadSinceMs.get(project_id) ?? nowMs);
@@ -190,5 +190,6 @@ async function takeOver(
     if ((await store.saveProgress(own.project_id, lowered, own.bound)) !== 'recorded') return 'waits';
   }
   const since = own === undefined ? await store.readSince(from) : undefined;
-  return decideTakenOver(own, { from, since, accountId }, clock.now());
+  const taken = decideTakenOver(own, { from, since, accountId }, clock.now());
+  return (await store.takeProject(from, taken.came_from.number)) ? taken : 'waits';
 }

@@ -2,12 +2,7 @@
 
 import { brokenPromises } from '../../../doors/poller/promises.ts';
 import type { Violation } from '../../check-history.ts';
-import {
-  MOVING_ACCOUNTS,
-  MOVING_PROJECT_ID,
-  type MovingAccount,
-  type MovingProject,
-} from '../cloud/moving-project.ts';
+import { MOVING_ACCOUNTS, MOVING_PROJECT_ID } from '../cloud/moving-project.ts';
 import { allToldIn, type Evidence } from './evidence.ts';
 
 const MINUTE_MS = 60_000;
@@ -22,10 +17,10 @@ export function checkMoved({ stage }: Evidence): readonly Violation[] {
     text: detail,
     detail: { ...event },
   }));
-  const seenMs = firstSentMs(moving, 'moves-from', (path) => path.includes(MOVING_PROJECT_ID));
-  const listedMs = firstSentMs(moving, 'moves-to', (path) => path === '/projects');
+  const { atMs: seenMs = Number.POSITIVE_INFINITY } =
+    moving.services['moves-from'].sent.find(({ path }) => path.includes(MOVING_PROJECT_ID)) ?? {};
   // What the first listing of an account shows is no news, and what an account has never read did not move away from it.
-  if (Math.max(seenMs, listedMs) + MINUTE_MS > moving.movesAtMs) return [];
+  if (!moving.isToListed || seenMs + MINUTE_MS > moving.movesAtMs) return [];
   const rows = moving.services['moves-to']
     .rows()
     .filter(({ updated_at }) => Date.parse(updated_at) > seenMs + MINUTE_MS);
@@ -34,14 +29,6 @@ export function checkMoved({ stage }: Evidence): readonly Violation[] {
     ...brokenPromises(copies, rows).map((detail) => wrong('moved-chain', detail)),
     ...newsOf(stage, copies).map((detail) => wrong('moved-once', detail)),
   ];
-}
-
-function firstSentMs(
-  { services }: MovingProject,
-  account: MovingAccount,
-  isIt: (path: string) => boolean,
-): number {
-  return services[account].sent.find(({ path }) => isIt(path))?.atMs ?? Number.POSITIVE_INFINITY;
 }
 
 type Copy = {

@@ -4,11 +4,13 @@
  */
 
 import { seededRandom } from '../../../../shared/runtime/random.ts';
+import { accountKey } from '../../../../shared/store/keys.ts';
 import type { SendHttp } from '../../../../shared/upstream/pooled-http.ts';
 import { anOperationRow, timeOf } from '../../../doors/poller/rows.ts';
 import { createService, type Row, type Service } from '../../../doors/poller/service.ts';
+import type { MemoryTable } from '../../memory-table.ts';
 import type { Process } from '../../scheduler.ts';
-import { dice } from '../plan.ts';
+import { dice, MINUTE_MS } from '../plan.ts';
 import { START_MS, type Timeline } from '../timeline.ts';
 import { inTime } from '../upstream/http-answer.ts';
 import type { WideWorld } from '../world.ts';
@@ -21,13 +23,19 @@ export type MovingAccount = (typeof MOVING_ACCOUNTS)[number];
 export interface MovingProject {
   readonly services: Readonly<Record<MovingAccount, Service>>;
   readonly movesAtMs: number;
+  /** A minute before the project moves, the first listing of the account to which it moves has ended. */
+  isToListed: boolean;
 }
 
 const SALT = 0x70e5;
 const OPERATIONS = [6, 10] as const;
 
 /** Returns undefined in a run without such a project. */
-export function moveProject(world: WideWorld, timeline: Timeline): MovingProject | undefined {
+export function moveProject(
+  world: WideWorld,
+  timeline: Timeline,
+  table: MemoryTable,
+): MovingProject | undefined {
   const { plan, scheduler } = world;
   if (plan.faults.project_moved === 0) return undefined;
   const { whole, pick } = dice(seededRandom(plan.seed ^ SALT));
@@ -55,6 +63,10 @@ export function moveProject(world: WideWorld, timeline: Timeline): MovingProject
       at(changedMs + 1, () => owner().put(shown));
     }
   }
+  const moving: MovingProject = { services, movesAtMs, isToListed: false };
+  at(movesAtMs - MINUTE_MS, () => {
+    moving.isToListed = table.sync.peek(accountKey('moves-to'))?.['is_listed'] === true;
+  });
   at(movesAtMs, () => {
     world.fire('project_moved');
     to.addProject(MOVING_PROJECT_ID, timeOf(START_MS));
@@ -64,7 +76,7 @@ export function moveProject(world: WideWorld, timeline: Timeline): MovingProject
       from.remove(row.id);
     }
   });
-  return { services, movesAtMs };
+  return moving;
 }
 
 type Life = readonly Partial<Row>[];

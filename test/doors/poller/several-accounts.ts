@@ -1,5 +1,5 @@
 /**
- * Runs the poller of one lane with two accounts at its door: each has a service of its own, and both have one table and one
+ * Runs the poller of one lane with several accounts at its door: each has a service of its own, and all have one table and one
  * bus. Time is virtual, and every call of a port takes some of it.
  */
 
@@ -16,19 +16,19 @@ import { MINUTE_MS } from './bridge.ts';
 import { distinct, type Published } from './promises.ts';
 import { createService, type Service } from './service.ts';
 
-const ACCOUNTS = ['left', 'right'] as const;
-export type AccountId = (typeof ACCOUNTS)[number];
-
 const ONE_WAY_MS = 5;
 const RESERVE_MS = 6_000;
 
-export function twoAccounts() {
+type Settings<Id extends string> = Readonly<Partial<Record<Id, object>>>;
+
+/** `settings` are those of an account beside its id, its address and its key. */
+export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], settings?: Settings<Id>) {
+  const watched = { ids: ids as readonly Id[], settings };
   const scheduler = createScheduler(Date.UTC(2026, 0, 15, 12, 0, 0));
   const table = createMemoryTable();
-  const services: Readonly<Record<AccountId, Service>> = {
-    left: createService(() => scheduler.now()),
-    right: createService(() => scheduler.now()),
-  };
+  const services = Object.fromEntries(
+    ids.map((id) => [id, createService(() => scheduler.now())]),
+  ) as Readonly<Record<Id, Service>>;
   const accepted: Published[] = [];
   const logs: Readonly<Record<string, unknown>>[] = [];
   let callCount = 0;
@@ -37,6 +37,8 @@ export function twoAccounts() {
 
   return {
     services,
+    /** The bridge watches these accounts, with these settings, from the next invocation on. */
+    watched,
     table,
     logs,
     nowMs: () => scheduler.now(),
@@ -60,7 +62,7 @@ export function twoAccounts() {
       return () => process && scheduler.thaw(process);
     },
     /** Gives the project and its operations to the other account. */
-    move(projectId: string, from: AccountId, to: AccountId): void {
+    move(projectId: string, from: Id, to: Id): void {
       const rows = services[from].rows().filter((row) => row.project_id === projectId);
       services[from].removeProject(projectId);
       services[to].addProject(projectId, new Date(CREATED_MS).toISOString());
@@ -119,8 +121,8 @@ export function twoAccounts() {
         newId: () => `id ${callCount}`,
         monotonicMs: () => scheduler.now(),
         http: (request) => {
-          const account = ACCOUNTS.find((id) => request.url.hostname === `${id}.example`);
-          return via(() => services[account ?? 'left'].send(request));
+          const account = ids.find((id) => request.url.hostname === `${id}.example`);
+          return via(() => services[account ?? ids[0]].send(request));
         },
       },
       () => ({
@@ -144,25 +146,26 @@ export function twoAccounts() {
         telemetryOf: () => telemetry,
       }),
     );
-    const payload = {
+    const payload = () => ({
       lane: 0,
       lanes: 1,
       shared_lanes: 1,
-      accounts: ACCOUNTS.map((id) => ({
+      accounts: watched.ids.map((id) => ({
         account_id: id,
         upstream_base_url: `https://${id}.example/api/v2`,
         key_secret_id: 'a-key',
+        ...watched.settings?.[id],
       })),
-    };
+    });
     return {
       process,
       handle: (endsAtMs: number) =>
-        handle(payload, { getRemainingTimeInMillis: () => endsAtMs - scheduler.now() }),
+        handle(payload(), { getRemainingTimeInMillis: () => endsAtMs - scheduler.now() }),
     };
   }
 }
 
 const WATCHED = 'Account Watched';
 
-/** The projects of these tests were created at this time, which is after the first sight of both accounts. */
+/** The projects of these tests were created at this time, which is after the first sight of all accounts. */
 export const CREATED_MS = Date.UTC(2026, 0, 15, 12, 3, 0);
