@@ -231,6 +231,7 @@ function leftoverEvents(
       for (const id of projectIds) mustReadStore(projects.memories.get(id));
       if (isCold) await meetRecorded(deps, projects, projectIds);
     },
+    isVisible: (id) => projects.memories.has(id) && !projects.unreachable.has(id),
     onPublished(eventCount) {
       counts.publishedCount += eventCount;
     },
