@@ -40,6 +40,8 @@ export interface RepairDeps {
 export interface Repairing {
   /** Lets the next poll of a project read everything again, and come soon. */
   readonly readAgain: (projectId: string) => void;
+  /** Returns when the last poll of the project began that has walked to the end, as far as that is not to be read again. */
+  readonly walkedFromMs: (projectId: string) => number | undefined;
   /** Runs a task, and notes its failure without letting it pass. */
   readonly survive: (task: () => Promise<void>) => Promise<void>;
 }
@@ -63,14 +65,16 @@ export async function repairRepeatedly(deps: RepairDeps, repairing: Repairing): 
 /** Lowers the bound once, and ends the repair when a walk has come to its end since. */
 async function repairStep(
   { store, clock, telemetry }: RepairDeps,
-  { readAgain }: Repairing,
+  repairing: Repairing,
   projectId: string,
 ): Promise<void> {
   const repair = await store.readRepair(projectId);
   if (repair === undefined || repair.ended_at !== undefined) return;
   const isDone =
-    repair.lowered_at === undefined ? await lowerBound(store, clock, repair) : await hasWalked(store, repair);
-  readAgain(projectId);
+    repair.lowered_at === undefined
+      ? await lowerBound(store, clock, repair)
+      : hasBegunAnew(repairing, repair) && (await hasWalked(store, repair));
+  repairing.readAgain(projectId);
   if (!isDone) return;
   const now = isoTimeOf(clock.now());
   if (repair.lowered_at === undefined) return void (await store.saveRepair({ ...repair, lowered_at: now }));
@@ -90,6 +94,11 @@ async function lowerBound(
   const known = isOfSecondEdition ? sinceAfterSecondEdition(since, bound, secondOf(clock.now())) : undefined;
   const progress = { bound: low, isLowered: true, resume: null, ...(known && { since: known }) } as const;
   return (await store.saveProgress(project_id, progress, bound)) === 'recorded';
+}
+
+/** Where there was no bound to lower, the record does not show whether anything was read since. */
+function hasBegunAnew({ walkedFromMs }: Repairing, { project_id, lowered_at = '' }: Repair): boolean {
+  return (walkedFromMs(project_id) ?? 0) > Date.parse(lowered_at);
 }
 
 /** A walk that comes to its end earns a bound of its own, and leaves no place where another one goes on. */

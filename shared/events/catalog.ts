@@ -188,8 +188,8 @@ export const operationWatchEnded = defineEvent({
   detail: z.object({
     ...common,
     ...operationIdentity,
-    reason: openSet(['vanished', 'not_retried']).describe(
-      'vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days.',
+    reason: openSet(['vanished', 'not_retried', 'project_gone']).describe(
+      'vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days. project_gone: it was open when its project went out of sight, a day ago or longer.',
     ),
     status: z.string().describe('The last status that was seen.'),
     failures_count: z.number().int().nonnegative(),

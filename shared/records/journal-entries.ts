@@ -82,9 +82,9 @@ const watchEndedEntry = z.object({
   type: z.literal('watch_ended'),
   /**
    * `vanished`: the operation is gone upstream although it was open. `not_retried`: it failed, and was not retried
-   * within the watch period.
+   * within the watch period. `project_gone`: it was open when its project went.
    */
-  reason: z.enum(['vanished', 'not_retried']),
+  reason: z.enum(['vanished', 'not_retried', 'project_gone']),
   status: z.string(),
   failures_count: z.number(),
 });

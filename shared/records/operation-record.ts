@@ -273,6 +273,13 @@ export function isOpen({ status, watch_ended, moved_by }: Watched): boolean {
   return !isTerminal(status) && !watch_ended && moved_by === undefined;
 }
 
+/** Says whether the upstream will not try the operation again. One whose project is gone is nobody's concern any more. */
+export function isGivenUp({ status, watch_ended, entries }: OperationRecord): boolean {
+  const last = entries.at(-1);
+  const isLeft = last?.type === 'watch_ended' && last.reason === 'project_gone';
+  return status === 'error' || (watch_ended && status === 'failed' && !isLeft);
+}
+
 /** Says whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
 export function isSettled(record: OperationRecord): boolean {
   return !isOpen(record) && record.published >= record.revision;

@@ -240,6 +240,16 @@ export function decideUnread(recorded: ProjectRecord, nowMs: number): ProjectRec
   return next && { ...next, is_unread: true };
 }
 
+/** Says whether the project is gone since that time or longer. One that has moved or cannot be read is not. */
+export function isGoneSince(
+  { is_visible, is_unread, moved_to, entries }: ProjectRecord,
+  sinceMs: number,
+): boolean {
+  if (is_visible || is_unread === true || moved_to !== undefined) return false;
+  const loss = entries.findLast(({ type }) => type === 'project_unreachable');
+  return loss === undefined || Date.parse(loss.observed_at) <= sinceMs;
+}
+
 function seenEntry(
   type: ProjectSeenEntry['type'],
   revision: number,

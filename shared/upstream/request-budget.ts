@@ -37,6 +37,8 @@ interface ChangedRate {
   readonly burst: number;
   /** No more than this leaves in any minute. It is more than the rate while the rate falls. */
   readonly most: number;
+  /** Nobody has said yet what earlier processes held. The next limit does. */
+  readonly isGuess?: boolean | undefined;
 }
 
 interface SentInMinute {
@@ -57,8 +59,8 @@ const COUNTED_MS = MINUTE_MS + SECOND_MS;
 class SpentRate {
   #limit: RateLimit;
   /** No more than this is sent in any minute, also while the limit falls. */
-  #most: number;
-  #hasChanged = false;
+  #most = Number.POSITIVE_INFINITY;
+  #knowsEarlier = false;
   #share: RateShare = FULL_SHARE;
   #state: RateLimitState;
   /** The process knows since then what was sent. In the minute before, at most so many requests left, evenly. */
@@ -67,7 +69,6 @@ class SpentRate {
   #seconds: readonly { readonly atMs: number; readonly count: number }[] = [];
 
   constructor({ requestsPerMinute, burst, startsEmpty }: SpentRateOptions, nowMs: number) {
-    this.#most = requestsPerMinute;
     this.#limit = rateLimitOf(requestsPerMinute, burst);
     this.#state = startsEmpty === true ? startEmpty(this.#limit, nowMs) : UNUSED;
     this.#unknownCount = requestsPerMinute;
@@ -82,9 +83,9 @@ class SpentRate {
     return this.#share;
   }
 
-  limitTo({ requestsPerMinute, burst, most }: ChangedRate, nowMs: number): void {
-    if (!this.#hasChanged) this.#unknownCount = most;
-    this.#hasChanged = true;
+  limitTo({ requestsPerMinute, burst, most, isGuess = false }: ChangedRate, nowMs: number): void {
+    if (!this.#knowsEarlier) this.#unknownCount = most;
+    this.#knowsEarlier ||= !isGuess;
     this.#most = most;
     this.#limit = rateLimitOf(requestsPerMinute, burst);
     this.#state = forgive(this.#limit, this.#state, nowMs);
@@ -100,7 +101,7 @@ class SpentRate {
   /** Returns the milliseconds until the next request may leave, and 0 when it may leave now. */
   delayMs(nowMs: number): number {
     const delayMs = waitMs(this.#usable(nowMs), this.#state, nowMs);
-    if (!this.#hasChanged || this.sent(nowMs).countMax < this.#most) return delayMs;
+    if (this.#most === Number.POSITIVE_INFINITY || this.sent(nowMs).countMax < this.#most) return delayMs;
     return Math.max(delayMs, SECOND_MS);
   }
 
@@ -145,7 +146,7 @@ class SpentRate {
     const { next_at_ms, ended_at_ms = nowMs } = spending ?? {};
     // This process was the previous one when it left the limit as it finds it.
     if (next_at_ms !== this.#state.nextAtMs) {
-      [this.#knownSinceMs, this.#hasChanged] = [nowMs, false];
+      [this.#knownSinceMs, this.#knowsEarlier, this.#most] = [nowMs, false, Number.POSITIVE_INFINITY];
       const empty = startEmpty(this.#limit, nowMs);
       const nextAtMs = next_at_ms === undefined ? empty.nextAtMs : nowMs + next_at_ms - ended_at_ms;
       this.#state = { ...this.#state, nextAtMs };

@@ -15,7 +15,7 @@ import {
 } from '../../../shared/alerts/incidents.ts';
 import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
-import { isTerminal } from '../../../shared/records/operation-record.ts';
+import { isGivenUp, isTerminal } from '../../../shared/records/operation-record.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isAmong } from '../read-model/list-page.ts';
@@ -187,12 +187,12 @@ async function untoldIncident(
   const name = operation && incidentOf({ account_id, project_id, action: operation.action });
   if (operation === undefined || name === undefined || incidentIdOf(name) !== ids['incident_id'])
     throw notFound();
-  const { action, status, failures_count, watch_ended, status_observed_at: observed_at } = operation;
-  const isGivenUp = status === 'error' || (watch_ended && status === 'failed');
+  const { action, status, failures_count, status_observed_at: observed_at } = operation;
+  const wasGivenUp = isGivenUp(operation);
   const isFailing = !isTerminal(status) && (status === 'failed' || failures_count > 0);
   const isStalled = !isTerminal(status) && operation.stalled_threshold_ms !== undefined;
-  if (!isGivenUp && !isFailing && !isStalled) throw ended();
-  const state = isGivenUp ? 'given_up' : isFailing ? 'failing' : 'stalled';
+  if (!wasGivenUp && !isFailing && !isStalled) throw ended();
+  const state = wasGivenUp ? 'given_up' : isFailing ? 'failing' : 'stalled';
   return {
     incident_id: incidentIdOf(name),
     account_id,

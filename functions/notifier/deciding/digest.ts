@@ -34,13 +34,20 @@ export interface MutedAlert {
   readonly until_ms: number;
 }
 
+const WITHOUT_FAILURE: ReadonlySet<Notice['kind']> = new Set(['stalled', 'stall_ended', 'project_gone']);
+
 /**
  * Returns the counts with these notices added. The operations of one call are distinct from those of every other call.
  * One that only took long has no failed attempt to count.
  */
-export function countHealed(before: Counted | undefined, notices: readonly Notice[], nowMs: number): Counted {
+export function countHealed(
+  before: Counted | undefined,
+  notices: readonly Notice[],
+  nowMs: number,
+): Counted | undefined {
   const byAction = new Map(Object.entries(before?.by_action ?? {}));
-  const failed = notices.filter(({ kind }) => kind !== 'stalled' && kind !== 'stall_ended');
+  const failed = notices.filter(({ kind }) => !WITHOUT_FAILURE.has(kind));
+  if (failed.length === 0) return before;
   for (const own of Map.groupBy(failed, ({ operation_id }) => operation_id).values()) {
     const action = actionIn(byAction, own[0]?.action);
     const { operation_count = 0, attempt_count = 0 } = byAction.get(action) ?? {};

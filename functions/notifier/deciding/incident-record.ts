@@ -151,6 +151,7 @@ const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
   recovered: 'recovered',
   cancelled: 'recovered',
   moved: 'recovered',
+  project_gone: 'recovered',
   account_recovered: 'recovered',
   channel_back: 'recovered',
 };

@@ -211,9 +211,13 @@ function stalledNotice(event: catalog.OperationStalled): Notice {
 }
 
 function watchEndedNotice(event: z.infer<typeof catalog.operationWatchEnded.detail>): Notice {
+  const operation = operationFields(event);
+  // Whoever deletes a project knows of it, so this is only the end of what was told before.
+  if (event.reason === 'project_gone')
+    return compact({ ...operation, kind: 'project_gone', severity: 'info' });
   const isGivenUp = event.reason === 'not_retried';
   return compact({
-    ...operationFields(event),
+    ...operation,
     kind: isGivenUp ? 'given_up' : 'vanished',
     severity: isGivenUp ? 'critical' : 'warning',
   });

@@ -34,6 +34,7 @@ export const noticeSchema = z.object({
     'recovered',
     'cancelled',
     'moved',
+    'project_gone',
     'account_degraded',
     'account_recovered',
     'reminder',
@@ -157,6 +158,7 @@ export const TROUBLE_ENDS: ReadonlySet<NoticeKind> = new Set([
   'cancelled',
   'stall_ended',
   'moved',
+  'project_gone',
   'account_recovered',
 ]);
 

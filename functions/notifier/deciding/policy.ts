@@ -123,6 +123,7 @@ const ENDS: ReadonlySet<NoticeKind> = new Set([
   'recovered',
   'cancelled',
   'moved',
+  'project_gone',
   'stall_ended',
   'account_recovered',
   'channel_back',

@@ -71,6 +71,7 @@ const HEADLINES: Record<NoticeKind, (notice: Notice, show: Show) => string> = {
   cancelled: () => 'cancelled after failing',
   moved: ({ moved_to = 'another account' }, show) =>
     `goes on in the account ${show(moved_to, NAME_CHARACTERS_MAX)}`,
+  project_gone: () => 'ended with its project, which is gone',
   reminder: (notice) => `still fails${afterWords(notice)}`,
   digest: (notice) =>
     saysOnlyHeldBack(notice)

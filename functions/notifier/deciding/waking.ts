@@ -186,7 +186,7 @@ function byAge(a: Notice, b: Notice): number {
 const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed', 'moved']);
 
 /** These end a failure. They are news only to people who were notified of it. */
-const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended']);
+const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended', 'project_gone']);
 
 export type Patience = Pick<AlertPolicy, 'routes' | 'labels' | 'patience_seconds'>;
 
@@ -236,6 +236,8 @@ export function judge(
     const patienceMs = own[0] === undefined ? 0 : patienceMsOf(policy, own[0].notice);
     const isReported = id === undefined || (operations[id] ?? RECOVERED).state !== 'recovered';
     if (isReported) due.push(...own);
+    // An operation of a project that is gone need not have been in trouble.
+    else if (own.every(({ notice }) => notice.kind === 'project_gone')) healed.push(...own);
     // People did not want to know of it while it failed, and it fails no more.
     else if (hasEnd(own) && own.some((one) => wasMutedByPerson(one.notice, policy, one.stored_at_ms)))
       healed.push(...own);

@@ -49,6 +49,11 @@ const WORDS: Record<NoticeKind, Words> = {
     meaning:
       'The operation had failed here. It goes on there, and what becomes of it is told of that account.',
   },
+  project_gone: {
+    title: 'Project of the operation is gone',
+    meaning:
+      'It was deleted a day ago, or the key may no longer see it. If that was meant, there is nothing to do.',
+  },
   reminder: {
     title: 'Still failing',
     meaning: 'It was reported before, and its end has not been seen since.',

@@ -71,7 +71,10 @@ const SHORT_TICKS = 3;
 /** Writes of the ledger that lose to other processes are repeated at once this many times. */
 const TRIES = 5;
 
-/** Changes the budget until the signal aborts. What the ledger said last holds while it cannot be read. */
+/**
+ * Changes the budget until the signal aborts. While the ledger cannot be read, what it has said in this invocation holds.
+ * Before that another process may have changed it, so the poller sends what it holds in any case.
+ */
 export async function shareWithCommands(deps: SharingDeps): Promise<void> {
   const { commands, budget, clock, signal } = deps;
   if (commands === undefined) return;
@@ -100,8 +103,8 @@ export async function shareWithCommands(deps: SharingDeps): Promise<void> {
     const changed = await changePart(deps, commands, { ...use, mustConfirm }).catch(() => undefined);
     if (changed !== undefined) [held, lookedAtMs] = [changed.part, nowMs];
     if (changed?.isWritten === true) confirmedAtMs = nowMs;
-    if (mustConfirm && changed === undefined)
-      limit(budget, rate, { holds: certainFor(rate), wants: certainFor(rate) });
+    if (changed === undefined && held === undefined) limit(budget, rate, evenly(leastHeldBy(rate)), true);
+    else if (changed === undefined && mustConfirm) limit(budget, rate, evenly(certainFor(rate)));
   }
 }
 
@@ -132,8 +135,16 @@ async function changePart(
 }
 
 /** What the poller holds it may use at the pace of its whole share, so that what comes together is read together. */
-function limit(budget: PollerBudget, { pollerRequestsPerMinute }: AccountRate, part: PollerPart): void {
-  const { holds, wants } = part;
+function limit(
+  budget: PollerBudget,
+  { pollerRequestsPerMinute }: AccountRate,
+  { holds, wants }: PollerPart,
+  isGuess = false,
+): void {
   const requestsPerMinute = Math.max(pollerRequestsPerMinute, Math.min(holds, wants));
-  budget.limitTo({ requestsPerMinute, burst: burstOf(requestsPerMinute), most: holds });
+  budget.limitTo({ requestsPerMinute, burst: burstOf(requestsPerMinute), most: holds, isGuess });
+}
+
+function evenly(requestsPerMinute: number): PollerPart {
+  return { holds: requestsPerMinute, wants: requestsPerMinute };
 }

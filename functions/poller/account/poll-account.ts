@@ -125,7 +125,11 @@ async function pollWithLease(
   const survive = (task: () => Promise<void>) => surviveFailure(deps, health, task);
   const replaying: Replaying = { isBusy: false, survive };
   await untilLoopsEnd(deps, [
-    repairRepeatedly(deps, { survive, readAgain: readingAgain(deps.planner, projects) }),
+    repairRepeatedly(deps, {
+      survive,
+      readAgain: readingAgain(deps.planner, projects),
+      walkedFromMs: (id) => projects.memories.get(id)?.walkedFromMs,
+    }),
     replayRepeatedly(deps, deps.replays, replaying),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
     endWhenQuiet(
@@ -231,6 +235,7 @@ function leftoverEvents(
       for (const id of projectIds) mustReadStore(projects.memories.get(id));
       if (isCold) await meetRecorded(deps, projects, projectIds);
     },
+    isVisible: (id) => projects.memories.has(id) && !projects.unreachable.has(id),
     onPublished(eventCount) {
       counts.publishedCount += eventCount;
     },

@@ -1,6 +1,7 @@
 /**
  * Publishes what a crash or an outage of the bus left unpublished, including events of projects that are not polled
- * any more. It takes a page of the work index at a time, beside the polls and never before them.
+ * any more, and ends the watch of what was open there. It takes a page of the work index at a time, beside the polls
+ * and never before them.
  */
 
 import { type SettleDeps, settleCommands } from '../../../shared/protocol/record-derived.ts';
@@ -10,10 +11,18 @@ import {
   type RelayReport,
   relayRecords,
 } from '../../../shared/protocol/relay-records.ts';
-import { oldestFirst, oldestPendingMs } from '../../../shared/records/journal.ts';
+import { isJournalFull, oldestFirst, oldestPendingMs } from '../../../shared/records/journal.ts';
 import type { JournalRecord } from '../../../shared/records/journal-record.ts';
-import { isOpen } from '../../../shared/records/operation-record.ts';
+import {
+  decideWatchEnd,
+  isOpen,
+  type OperationRecord,
+  statusAgeMs,
+} from '../../../shared/records/operation-record.ts';
+import { isGoneSince } from '../../../shared/records/project-record.ts';
+import { DAY_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { BridgeStore, WorkIndexPage } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
@@ -45,6 +54,15 @@ const BACKOFF_MS_MAX = 30_000;
 /** The relay looks this often whether a poll has left events unpublished. */
 const LOOK_MS = 1_000;
 
+/**
+ * What was open when its project went is watched for this much longer. A key may lose its permission for a project for a
+ * while, and then everything goes on.
+ */
+const WATCHED_AFTER_LOSS_MS = DAY_MS;
+
+/** This many watches are ended at once. */
+const WATCHES_AT_ONCE = 8;
+
 export interface LeftoverDeps extends RelayDeps, SettleDeps {
   readonly store: BridgeStore;
   readonly planner: PollPlanner;
@@ -56,6 +74,8 @@ export interface LeftoverDeps extends RelayDeps, SettleDeps {
 export interface LeftoverEvents {
   /** Takes the projects of one page of the index. It is called in the first pass only. */
   onProjects(projectIds: readonly string[]): Promise<void>;
+  /** Says whether the project is polled, and not because it may come back. */
+  isVisible(projectId: string): boolean;
   onPublished(eventCount: number): void;
 }
 
@@ -100,7 +120,7 @@ async function passOverIndex(
     const page = await findPage(deps, leftovers, start, backoffMs === 0 ? PAGE_KEYS : PROBE_KEYS);
     if (page === undefined) break;
     if (isFirst) await events.onProjects(projectIdsOf(page));
-    const outcome = await relayPage(deps, leftovers, page, isFirst);
+    const outcome = await relayPage(deps, leftovers, page, isFirst ? events : undefined);
     events.onPublished(outcome.publishedCount);
     publishedCount += outcome.publishedCount;
     if (outcome.hasFailed && backoffMs === 0)
@@ -146,17 +166,17 @@ interface PageOutcome {
 
 const NOTHING_RELAYED: PageOutcome = { publishedCount: 0, hasFailed: false, reason: '', restMs: 0 };
 
-/** Relays one page. A page that fails holds up no other, and the next pass meets it again. */
+/** Relays one page. A page that fails holds up no other, and the next pass meets it again. `events` are given in the first pass only. */
 async function relayPage(
   deps: LeftoverDeps,
   leftovers: Leftovers,
   page: WorkIndexPage,
-  isFirst: boolean,
+  events: LeftoverEvents | undefined,
 ): Promise<PageOutcome> {
   const { clock, signal } = deps;
   const beganMs = clock.now();
   try {
-    const records = await readPage(deps, page, isFirst);
+    const records = await readPage(deps, page, events);
     const operations = records.filter((record) => record.kind === 'operation');
     const pending = oldestFirst(records.filter(isBehind));
     leftovers.oldestAtMs = oldestPendingMs(pending) ?? leftovers.oldestAtMs;
@@ -171,17 +191,43 @@ async function relayPage(
   }
 }
 
-/** Reads the records of the page. Commands that have ended are settled first. */
+/** Reads the records of the page. Commands that have ended are settled first, and what nothing reads any more is no longer watched. */
 async function readPage(
   deps: LeftoverDeps,
   { entries }: WorkIndexPage,
-  isFirst: boolean,
+  events: LeftoverEvents | undefined,
 ): Promise<readonly JournalRecord[]> {
-  const records = await deps.store.readRecords(entries.map(({ key }) => key));
-  if (isFirst) askAtOnce(deps.planner, records);
+  const read = await deps.store.readRecords(entries.map(({ key }) => key));
+  const records = events === undefined ? read : await endWatches(deps, read, events);
+  if (events !== undefined) askAtOnce(deps.planner, records);
   const commands = records.filter((record) => record.kind === 'command');
   const settled = await settleCommands(deps, commands, undefined, deps.signal);
   return [...records, ...settled];
+}
+
+/** Returns the records as they are then. One that another process changes meanwhile stays as it is until the next invocation. */
+async function endWatches(
+  { store, clock, signal }: LeftoverDeps,
+  records: readonly JournalRecord[],
+  { isVisible }: LeftoverEvents,
+): Promise<readonly JournalRecord[]> {
+  const nowMs = clock.now();
+  const left = records
+    .filter((record) => record.kind === 'operation')
+    .filter((each) => isOpen(each) && !isJournalFull(each) && !isVisible(each.project_id))
+    .filter((each) => statusAgeMs(each, nowMs) >= WATCHED_AFTER_LOSS_MS);
+  if (left.length === 0) return records;
+  const projects = await store.readProjects([...new Set(left.map(({ project_id }) => project_id))]);
+  const ended = new Map<JournalRecord, JournalRecord>();
+  const endWatch = async (record: OperationRecord) => {
+    const project = projects.get(record.project_id);
+    if (project === undefined || project === 'unreadable') return;
+    if (!isGoneSince(project, nowMs - WATCHED_AFTER_LOSS_MS)) return;
+    const next = decideWatchEnd(record, { reason: 'project_gone', nowMs });
+    if ((await store.record(next, record.revision)) === 'recorded') ended.set(record, next);
+  };
+  await forEachConcurrently(left, WATCHES_AT_ONCE, endWatch, signal);
+  return records.map((record) => ended.get(record) ?? record);
 }
 
 function outcomeOf(

@@ -190,6 +190,7 @@ export interface PollEnd {
 export function endPoll(poll: Poll, end: PollEnd): void {
   const { memory, records, quiet, project, beganMs } = poll;
   rememberRows(poll, end.walk);
+  if (end.walk.hasArrived) memory.walkedFromMs = beganMs;
   const open = [...records].filter(([, record]) => isOpen(record));
   const isWhole = end.walk.hasArrived && !end.hasFailed && !end.walk.isOutOfOrder;
   const hasFoundNothing = isWhole && !end.hasWritten && end.unfinishedCount === 0 && !poll.hasOtherWork;

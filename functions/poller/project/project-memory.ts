@@ -45,6 +45,8 @@ export interface ProjectMemory {
   nextEntries: IndexPosition | undefined;
   /** The last sweep failed at this time, by our clock. It is undefined when that sweep succeeded or none has run. */
   sweepFailedAtMs: number | undefined;
+  /** The last poll that has walked to the end began at this time, by our clock. It is undefined when none has. */
+  walkedFromMs: number | undefined;
   /** It is undefined while the next poll has to read the table. */
   quiet: QuietProject | undefined;
   /** The last poll that found the project quiet began at this time, by our clock. It is undefined when none has. */
@@ -63,6 +65,7 @@ export function emptyMemory(): ProjectMemory {
     missing: new Map(),
     nextEntries: undefined,
     sweepFailedAtMs: undefined,
+    walkedFromMs: undefined,
     quiet: undefined,
     quietSeenAtMs: undefined,
     isStoreChanged: false,

@@ -171,8 +171,8 @@ export interface OperationWatchEnded extends EventDetail {
   branch_id?: string | undefined;
   /** Absent on operations that are not tied to a compute. */
   endpoint_id?: string | undefined;
-  /** vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days. */
-  reason: 'vanished' | 'not_retried' | NewValue;
+  /** vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days. project_gone: it was open when its project went out of sight, a day ago or longer. */
+  reason: 'vanished' | 'not_retried' | 'project_gone' | NewValue;
   /** The last status that was seen. */
   status: string;
   failures_count: number;

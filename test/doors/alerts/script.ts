@@ -119,7 +119,10 @@ export function stalls(one: Operation, openMinutes = 5): Happening {
   };
 }
 
-export function isWatchedNoLonger(one: Operation, reason: 'vanished' | 'not_retried'): Happening {
+export function isWatchedNoLonger(
+  one: Operation,
+  reason: 'vanished' | 'not_retried' | 'project_gone',
+): Happening {
   return {
     words: `${nameOf(one)} is watched no longer: ${reason}`,
     perform: ({ story }) => story.isWatchedNoLonger(one, reason),

@@ -162,7 +162,7 @@ function alertWords(alerts: readonly SentAlerts[]): string {
 
 function meaningOf(record: OperationRecord): string {
   if (record.watch_ended)
-    return 'The bridge no longer watches it: it was not retried, or it has vanished from the upstream.';
+    return 'The bridge no longer watches it: it was not retried, or it has vanished from the upstream, perhaps with its project.';
   if (record.status === 'failed')
     return 'It has failed and not ended: the upstream may retry it, and the bridge keeps watching.';
   if (record.status === 'error') return 'The upstream has given it up and will not try it again.';

@@ -14,7 +14,7 @@ import {
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
 import type { CountedHour } from '../../../../shared/insights/hour-counts.ts';
 import type { StateChangedEntry } from '../../../../shared/records/journal-entries.ts';
-import { isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
+import { isGivenUp, isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
 import { MINUTE_MS } from '../../../../shared/records/time.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Successor } from '../../read-model/account-activity.ts';
@@ -46,7 +46,7 @@ const LASTING_MS = 5 * MINUTE_MS;
 /** Returns undefined for an operation that is well, or that has recovered. */
 export function troubleOf(record: OperationRecord, nowMs: number): Trouble | undefined {
   const { status, failures_count, stalled_threshold_ms } = record;
-  if (status === 'error' || (record.watch_ended && status === 'failed')) return 'given_up';
+  if (isGivenUp(record)) return 'given_up';
   if (!isOpen(record)) return undefined;
   if (failures_count >= REPEATED_FAILURES) return 'repeated';
   if (stalled_threshold_ms !== undefined) return 'stalled';

@@ -99,7 +99,7 @@ async function readOne(store: BridgeStore, projectId: string): Promise<ReadProje
 
 const READS_AT_ONCE = 8;
 
-/** A project whose record the table does not give at the moment is left out: the list brings it. */
+/** A project that is gone, or whose record the table does not give at the moment, is left out: the list brings it. */
 export async function recordedProjects(
   store: BridgeStore,
   projectIds: readonly string[],
@@ -112,7 +112,7 @@ export async function recordedProjects(
 }
 
 async function hasRecord(store: BridgeStore, projectId: string): Promise<boolean> {
-  const isHere = (record: ProjectRecord | undefined) => record !== undefined && record.moved_to === undefined;
+  const isHere = (record: ProjectRecord | undefined) => record?.is_visible || record?.is_unread === true;
   return store.readProject(projectId).then(isHere, isUnreadable);
 }
 

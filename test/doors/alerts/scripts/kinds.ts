@@ -81,6 +81,23 @@ export const kinds: readonly Script[] = [
     until: '10:00',
   },
   {
+    name: 'project-gone',
+    says: 'What had failed in a project that is gone ends with it, and what was only open there is told to nobody.',
+    isWhole: true,
+    untold: { 'op-2': 'It was only open.', 'op-3': 'It was only open.' },
+    policy: { routes: [{ project_ids: ['till'], patience_seconds: 0 }, {}] },
+    steps: [
+      ...at('0:00', fails(one), runs(operation('op-2')), runs(operation('op-3', { project: 'till' }))),
+      ...at(
+        '20:00',
+        ...[one, operation('op-2'), operation('op-3', { project: 'till' })].map((each) =>
+          isWatchedNoLonger(each, 'project_gone'),
+        ),
+      ),
+    ],
+    until: '1:30:00',
+  },
+  {
     name: 'stalled',
     says: 'An operation that takes too long is told at once, and its end as good news.',
     isWhole: true,

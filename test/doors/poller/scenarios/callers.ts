@@ -1,7 +1,7 @@
 /** Scripts about what callers ask of the bridge's API while the poller runs: commands, fresh readings, repairs and replays. */
 
 import { expect } from 'vitest';
-import { HOUR_MS } from '../bridge.ts';
+import { DAY_MS, HOUR_MS } from '../bridge.ts';
 import type { Published } from '../promises.ts';
 import { anOperationRow, idOf, PROJECT_ID, timeOf } from '../rows.ts';
 import type { Row } from '../service.ts';
@@ -383,6 +383,23 @@ const REPAIRS: readonly Scenario[] = [
       expect(ended.body).toMatchObject({ state: 'ended' });
     },
     tells: ['1: finished'],
+    crashes: false, // A repair that a dying process leaves may be counted twice.
+  },
+  {
+    name: 'a repair of a time in which nothing began waits for a reading, too, and ends once the upstream answers',
+    isFirstSight: true,
+    async script(stage) {
+      stage.service.put(anOperationRow(9, stage.nowMs() - DAY_MS, { status: 'finished' }));
+      await stage.runS(240);
+      stage.service.dials.answers = () => ({ status: 503 });
+      await asked(stage, 180, 'POST', REPAIR, { since: timeOf(stage.nowMs() - HOUR_MS) });
+      expect((await stage.ask('GET', REPAIR)).body).toMatchObject({ state: 'in_progress' });
+      expect(stage.logs.filter(({ event }) => event === 'repair.ended')).toEqual([]);
+      stage.service.dials.answers = () => undefined;
+      await stage.runS(300);
+      expect((await stage.ask('GET', REPAIR)).body).toMatchObject({ state: 'ended' });
+    },
+    exceptFor: [9],
     crashes: false, // A repair that a dying process leaves may be counted twice.
   },
   {

@@ -1,7 +1,7 @@
 /** Scripts about what proves something and what does not: answers without a time, clocks that are wrong, and rows that hide others. */
 
 import { expect } from 'vitest';
-import { DAY_MS, SECOND_MS } from '../bridge.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../bridge.ts';
 import { anOperationRow, idOf, PROJECT_ID, timeOf } from '../rows.ts';
 import { delayMsOf, type Scenario, type Stage } from './scenario.ts';
 
@@ -81,7 +81,76 @@ const PROJECTS: readonly Scenario[] = [
     },
     crashes: false,
   },
+  {
+    name: 'what was open when its project went is asked for by no later process, and is watched no longer after a day',
+    async script(stage) {
+      await leaveOpen(stage);
+      const before = stage.service.sent.length;
+      stage.restart();
+      await stage.runS(180);
+      const asked = stage.service.sent.slice(before).filter(({ path }) => path.includes(OTHER));
+      expect(asked).toEqual([]);
+      expect(stage.events('Operation Watch Ended')).toEqual([]);
+      await stage.rest(DAY_MS);
+      await stage.runS(120);
+    },
+    tells: [
+      '1: running',
+      'Operation Watch Ended: 1 project_gone',
+      `Project Discovered: ${OTHER}`,
+      `Project Unreachable: ${OTHER} gone`,
+    ],
+    also({ table }) {
+      const left = table.sync.items().filter(({ operation_id }) => operation_id === idOf(1));
+      expect(left).toHaveLength(1);
+      expect(left[0]).not.toHaveProperty('work');
+      expect(left[0]).toHaveProperty('expires_at');
+    },
+    crashes: false,
+  },
+  {
+    name: 'what was open when its project went out of sight for some hours goes on when the project is back',
+    async script(stage) {
+      await leaveOpen(stage);
+      await stage.rest(20 * HOUR_MS);
+      await stage.runS(120);
+      const updated_at = timeOf(stage.nowMs());
+      const createdMs = stage.nowMs() - 21 * HOUR_MS;
+      stage.service.addProject(OTHER);
+      // What began later fills the first page, so only the index knows of the operation.
+      for (let number = 10; number < 200; number++)
+        stage.service.put(
+          anOperationRow(number, stage.nowMs(), { project_id: OTHER, status: 'finished', updated_at }),
+        );
+      stage.service.put(
+        anOperationRow(1, createdMs, {
+          project_id: OTHER,
+          action: 'apply_config',
+          status: 'finished',
+          updated_at,
+        }),
+      );
+      await stage.runS(300);
+    },
+    also: ({ events }) =>
+      expect(
+        events()
+          .filter(({ detail }) => detail.operation_id === idOf(1))
+          .map(({ detail }) => detail.status),
+      ).toEqual(['running', 'finished']),
+    crashes: false,
+  },
 ];
+
+/** Deletes a project while an operation of it is open, and lets the bridge find out. */
+async function leaveOpen(stage: Stage): Promise<void> {
+  stage.service.addProject(OTHER);
+  stage.begin(1, { project_id: OTHER });
+  await stage.runS(60);
+  stage.service.removeProject(OTHER);
+  stage.service.remove(idOf(1));
+  await stage.runS(300);
+}
 
 const HISTORY: readonly Scenario[] = [
   {

@@ -20,6 +20,7 @@ function setUp() {
   let publishedCount = 0;
   const relayEvents: LeftoverEvents = {
     onProjects: async (ids) => void named.push(...ids),
+    isVisible: () => true,
     onPublished: (count) => {
       publishedCount += count;
     },
@@ -307,9 +308,9 @@ describe('the invocation is needed for the first page of the index', () => {
     const { leave, deps, leftovers } = setUp();
     await leave(1);
     const onProjects = () => Promise.reject(new Error('throttled'));
-    await expect(relayLeftovers(deps, leftovers, { onProjects, onPublished: () => {} })).rejects.toThrow(
-      'throttled',
-    );
+    await expect(
+      relayLeftovers(deps, leftovers, { onProjects, isVisible: () => true, onPublished: () => {} }),
+    ).rejects.toThrow('throttled');
 
     expect(leftovers.areDraining).toBe(false);
   });
