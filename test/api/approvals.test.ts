@@ -191,6 +191,40 @@ test('a question that nobody answers expires after a day, and the same request a
   expect(second.body.approval.approval_id).not.toBe(first.body.approval.approval_id);
 });
 
+test.each([
+  ['withdrawn', 403, 'approval-denied', /withdrawn before it was sent. Nothing was done/],
+  ['expired', 403, 'approval-denied', /deadline passed before it could be sent. Nothing was done/],
+  ['held', 409, 'in-progress', /has not answered it yet/],
+  ['lost', 409, 'outcome-unknown', /may have been carried out/],
+])(
+  'an approved call without a result is no success for its client: %s',
+  async (fate, status, type, detail) => {
+    const world = await setUp(() => {
+      throw new TypeError('fetch failed');
+    });
+    const { agent, decided, workOnWakes, sweep, pass, as } = world;
+    const operator = await as({ client_id: 'operator' });
+    const id: string = (await agent('DELETE', PROJECT)).body.approval.approval_id;
+    await workOnWakes();
+    if (fate !== 'lost') await operator('POST', '/bridge/v1/freeze', {}, { reason: 'An incident.' });
+    await decided(id, 'approve');
+    await workOnWakes();
+    if (fate === 'withdrawn') await operator('DELETE', `/bridge/v1/commands/${id}`);
+    if (fate === 'expired') pass(HOUR_MS);
+    if (fate === 'expired') await operator('DELETE', '/bridge/v1/freeze');
+    await sweep();
+
+    const again = await agent('DELETE', PROJECT);
+    const inLine = await agent('DELETE', PROJECT, { prefer: 'respond-async' });
+
+    expect([again.status, again.body.type]).toEqual([status, `urn:operations-bridge:problem:${type}`]);
+    expect(again.body.detail).toMatch(detail);
+    expect(again.body.approval.approval_id).toBe(id);
+    expect(again.headers.get('retry-after')).toBe(fate === 'held' ? '30' : null);
+    expect(inLine.status).toBe(202);
+  },
+);
+
 test('one agent cannot fill the list, and others are still heard', async () => {
   const { as, agent } = await setUp();
   const other = await as({ client_id: 'another-agent', approve: ['DELETE /projects/*'] });

@@ -26,8 +26,10 @@ import {
   answerOf,
   findAccepted,
   isAtItsEnd,
+  keptAnswerOf,
   type QueueDeps,
   refuseSecrets,
+  standingAnswer,
 } from './queue-command.ts';
 
 export const APPROVALS_PATH = '/bridge/v1/approvals';
@@ -54,13 +56,10 @@ export async function askForApproval(
   refuseSecrets(command);
   const asked = await keptRequest(deps, queue, command, request);
   if ('kind' in asked) return asked;
-  if (
-    asked.command.state === 'awaiting_approval' &&
-    !asksForLine(command.target.call, request.headers.prefer)
-  )
+  const isAsync = asksForLine(command.target.call, request.headers.prefer);
+  if (asked.command.state === 'awaiting_approval' && !isAsync)
     throw required(asked.command, URL.parse(APPROVALS_PAGE, deps.consoleBaseUrl ?? request.url)?.href);
   if (asked.command.state === 'denied' || isUndecided(asked.command)) throw refused(asked.command);
-  const isAsync = asksForLine(command.target.call, request.headers.prefer);
   const isDone = isAsync || request.caller.settles ? isAtItsEnd : hasAnswer;
   const waitMs = isAsync
     ? asyncWaitMs(request.headers.prefer)
@@ -73,8 +72,53 @@ export async function askForApproval(
     signal: request.signal,
     beginWait: () => deps.patient.tryWait(request.caller, 'waits', waitMs),
   });
-  return answerOf(deps, found, request, isDone);
+  // Who asks for the line, or has a task wait, looks for the end. Any other client takes what is below 300 for the result.
+  const looksForEnd = isAsync || request.headers['bridge-callback'] !== undefined;
+  if (looksForEnd) return answerOf(deps, found, request);
+  return (await keptAnswerOf(deps, found, request)) ?? answerWithoutResult(found);
 }
+
+/** Throws `Problem` unless the upstream has answered the command: then how far the command is stands for an answer that is not kept. */
+function answerWithoutResult(found: FoundCommand): ApiAnswer {
+  const { state, reason = '', answer } = found.command;
+  const members = membersOf(found.command);
+  switch (state) {
+    case 'running':
+    case 'succeeded':
+      return standingAnswer(found, 202);
+    case 'refused':
+      return standingAnswer(found, answer?.status ?? 409);
+    case 'queued':
+    case 'sent':
+      throw new Problem('in-progress', {
+        detail:
+          'A person has approved this call, and the upstream has not answered it yet. It waits in the line of its project. Send the same request again to get its result.',
+        headers: { 'retry-after': RETRY_AFTER_SECONDS },
+        members,
+      });
+    case 'cancelled':
+      throw new Problem('approval-denied', {
+        detail: `This call was withdrawn before it was sent. ${NOTHING_DONE}`,
+        members,
+      });
+    case 'expired':
+      throw new Problem('approval-denied', { detail: `${APPROVED} ${reason} ${NOTHING_DONE}`, members });
+    case 'failed': {
+      const detail = `${APPROVED} ${reason} ${NOTHING_DONE}`;
+      throw new Problem('internal', { detail, members, provesNoWork: true });
+    }
+    default:
+      throw new Problem('outcome-unknown', {
+        detail: `${APPROVED} ${reason} It is never sent again. Look at what it should have changed; then use a new Idempotency-Key if it has to be repeated.`,
+        members,
+      });
+  }
+}
+
+const APPROVED = 'A person has approved this call.';
+
+/** In most lines the first command has left by then. */
+const RETRY_AFTER_SECONDS = '30';
 
 function hasAnswer({ command }: FoundCommand): boolean {
   return hasLeftLine(command.state);
@@ -129,14 +173,21 @@ function required({ command_id, deadline_at_ms }: QueuedCommand, page = APPROVAL
   });
 }
 
-function refused({ command_id, state, decided_by, reason }: QueuedCommand): Problem {
+const NOTHING_DONE = 'Nothing was done. To ask again, send it with a new Idempotency-Key.';
+
+function membersOf({ command_id, state }: QueuedCommand) {
+  return { approval: { approval_id: command_id, state } };
+}
+
+function refused(command: QueuedCommand): Problem {
+  const { state, decided_by, reason } = command;
   const why =
     state === 'denied'
       ? `${decided_by} has denied this call${reason === undefined ? '.' : `: ${reason}`}`
       : 'Nobody has decided in time whether to approve this call.';
   return new Problem('approval-denied', {
-    detail: `${why} Nothing was done. To ask again, send it with a new Idempotency-Key.`,
-    members: { approval: { approval_id: command_id, state } },
+    detail: `${why} ${NOTHING_DONE}`,
+    members: membersOf(command),
   });
 }
 
