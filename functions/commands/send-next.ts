@@ -170,8 +170,8 @@ async function waitOf(
 ): Promise<LineWait | undefined> {
   const { queue, account, clock, admit } = deps;
   const { project_id, client_id } = command;
-  if (deps.isPaused()) return WAITING;
-  if ((await queue.readFreeze()) !== undefined) return WAITING;
+  const isHeld = async () => deps.isPaused() || (await queue.readFreeze()) !== undefined;
+  if (await isHeld()) return WAITING;
   const restMs = line.not_before_ms - clock.now();
   if (restMs > 0) return { kind: 'paused', pauseMs: restMs };
   const holders = await findLockHolders(account, project_id, line.waiting_for);
@@ -180,7 +180,8 @@ async function waitOf(
     return WAITING;
   }
   const pauseMs = await admit(client_id);
-  if (pauseMs <= 0) return undefined;
+  // The permit may have been waited for, and no command leaves after a freeze was answered.
+  if (pauseMs <= 0) return (await isHeld()) ? WAITING : undefined;
   await hold(deps, command, { waitingFor: [], pauseMs, isLocked: false });
   return { kind: 'paused', pauseMs };
 }

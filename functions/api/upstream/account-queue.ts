@@ -32,6 +32,7 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 import { commandKey } from '../../../shared/store/keys.ts';
 import { createCommandRecords } from '../../../shared/store/records.ts';
 import type { Table } from '../../../shared/store/table.ts';
+import type { Waiting } from '../../../shared/upstream/forward.ts';
 import { Problem } from '../serving/problem.ts';
 import { createKnownProjects, type KnownProjects, type KnownProjectsDeps } from './accept-command.ts';
 
@@ -183,6 +184,14 @@ export async function refuseWhileFrozen(watch: FreezeWatch): Promise<void> {
   });
 }
 
+/** A repetition waits for its pause and its permit, and no command leaves after a freeze was answered. */
+export function unlessFrozen(
+  watch: FreezeWatch,
+  mayRepeat: NonNullable<Waiting['mayRepeat']>,
+): NonNullable<Waiting['mayRepeat']> {
+  return async (restMs) => (await mayRepeat(restMs)) && (await watch.read()) === undefined;
+}
+
 /** Ends a reason that a person wrote without a full stop. */
 function sentenceOf(reason: string): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
@@ -231,7 +240,7 @@ export interface FreezeWatch {
 /**
  * An account that was not frozen is taken as not frozen for this time. Commands that follow each other, as those of a
  * deployment do, then wait for one read together. The call that freezes an account waits for the same time before it
- * answers, so that no command leaves that comes after its answer.
+ * answers, so that no command leaves after its answer.
  */
 export const UNFROZEN_MS = 500;
 

@@ -37,7 +37,7 @@ import {
   preferredWaitMs,
   waitingPlace,
 } from '../serving/waiting.ts';
-import { queuedAnswer, refuseWhileFrozen } from './account-queue.ts';
+import { queuedAnswer, refuseWhileFrozen, unlessFrozen } from './account-queue.ts';
 import { askForApproval } from './approve-command.ts';
 import {
   type CallbackDeps,
@@ -213,7 +213,8 @@ async function sendForCaller(
   await refuseWhileFrozen(account.queue.freeze);
   if (isAnsweredAtEnd(caller, headers.prefer)) return passSettled(deps, account, command, request);
   const waiting = lockWait(deps, account, request);
-  const outcome = await sendCommand(deps, account, command, waiting);
+  const mayRepeat = unlessFrozen(account.queue.freeze, waiting.mayRepeat);
+  const outcome = await sendCommand(deps, account, command, { ...waiting, mayRepeat });
   const queued = await answerOfQueued(deps, account.queue, outcome, request);
   return queued ?? shownOnceRecorded(command, request, outcome);
 }
@@ -322,16 +323,17 @@ function lockWait(
   { patient }: PassThroughDeps,
   { fairShare }: UpstreamAccount,
   { caller, headers, signal }: ApiRequest,
-): Waiting {
+) {
   const patienceMs = preferredWaitMs(headers.prefer);
   const place = waitingPlace(patient, caller, patienceMs);
   return {
     signal,
     patienceMs,
     mayWait: () => place.take(),
-    mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, { forMs: restMs, signal })) === 0,
+    mayRepeat: async (restMs: number) =>
+      (await fairShare.admit(caller.client_id, { forMs: restMs, signal })) === 0,
     endWait: () => place.giveBack(),
-  };
+  } satisfies Waiting;
 }
 
 /** Version 00 of W3C Trace Context; a trace of zeros is not valid. */
