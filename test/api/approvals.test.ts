@@ -191,6 +191,35 @@ test('a question that nobody answers expires after a day, and the same request a
   expect(second.body.approval.approval_id).not.toBe(first.body.approval.approval_id);
 });
 
+test('a call that was asked for anew is sent once, however long ago the first question was', async () => {
+  const { agent, upstream, decided, workOnWakes, sweep, pass } = await setUp();
+  await agent('DELETE', PROJECT);
+  pass(24 * HOUR_MS);
+  await sweep();
+  pass(14 * HOUR_MS);
+  const second = await agent('DELETE', PROJECT);
+  pass(9.5 * HOUR_MS);
+  await decided(second.body.approval.approval_id, 'approve');
+  await workOnWakes();
+  pass(HOUR_MS);
+
+  const result = await agent('DELETE', PROJECT);
+
+  expect([result.status, result.body]).toEqual([200, { project: { id: PROJECT_ID } }]);
+  expect(upstream.sent.map(({ method }) => method)).toEqual(['DELETE']);
+});
+
+test('of two requests that ask anew at once, one asks', async () => {
+  const { agent, marta, sweep, pass } = await setUp();
+  await agent('DELETE', PROJECT);
+  pass(24 * HOUR_MS);
+  await sweep();
+
+  await Promise.all([agent('DELETE', PROJECT), agent('DELETE', PROJECT)]);
+
+  expect((await marta('GET', APPROVALS)).body.approvals).toHaveLength(1);
+});
+
 test.each([
   ['withdrawn', 403, 'approval-denied', /withdrawn before it was sent. Nothing was done/],
   ['expired', 403, 'approval-denied', /deadline passed before it could be sent. Nothing was done/],

@@ -130,7 +130,7 @@ function isUndecided({ state, decided_by }: QueuedCommand): boolean {
 
 /**
  * The same request finds the same command: by its Idempotency-Key, or by what it asks for. When nobody has decided in time,
- * a request without a key asks anew. It finds at most two that have expired within the time for which keys are kept.
+ * a request without a key asks anew, and is found as the first one was.
  */
 async function keptRequest(
   deps: QueueDeps,
@@ -142,19 +142,16 @@ async function keptRequest(
   deadlineMsOf(headers, queue.deadlineSecondsMax);
   const place = { deadlineMs: APPROVAL_MS, awaitsApproval: true, signal };
   const named = command.idempotencyKey;
-  let idempotencyKey = named ?? `approval:${fingerprintOf(await deps.pepper(), command)}`;
-  for (;;) {
-    const keyed = { ...command, idempotencyKey, keptForMs: KEY_KEPT_MS };
+  const idempotencyKey = named ?? `approval:${fingerprintOf(await deps.pepper(), command)}`;
+  const ask = async (replaces?: string): Promise<FoundCommand | CommandOutcome> => {
+    const keyed = { ...command, idempotencyKey, keptForMs: KEY_KEPT_MS, replaces };
     const accepted = await acceptOnce(deps, queue, keyed, place);
-    if ('outcome' in accepted) return accepted.outcome;
-    const found = await findAccepted(queue, accepted.commandId);
-    if (named !== undefined || !isUndecided(found.command)) return found;
-    idempotencyKey = `${idempotencyKey.slice(0, KEY_CHARACTERS)}:${found.command.command_id}`;
-  }
+    return 'outcome' in accepted ? accepted.outcome : findAccepted(queue, accepted.commandId);
+  };
+  const found = await ask();
+  if ('kind' in found || named !== undefined || !isUndecided(found.command)) return found;
+  return ask(found.command.command_id);
 }
-
-/** `approval:` and a hash of 64 digits. */
-const KEY_CHARACTERS = 73;
 
 function required({ command_id, deadline_at_ms }: QueuedCommand, page = APPROVALS_PAGE): Problem {
   const path = `${APPROVALS_PATH}/${command_id}`;
