@@ -136,16 +136,16 @@ async function keptRequest(
   deps: QueueDeps,
   queue: AccountQueue,
   command: CommandRequest,
-  { headers, signal }: ApiRequest,
+  request: ApiRequest,
 ): Promise<FoundCommand | CommandOutcome> {
   // A deadline of a wrong form is refused, as it is without the rule. That of an approved command begins when it is approved.
-  deadlineMsOf(headers, queue.deadlineSecondsMax);
-  const place = { deadlineMs: APPROVAL_MS, awaitsApproval: true, signal };
+  deadlineMsOf(request.headers, queue.deadlineSecondsMax);
+  const place = { deadlineMs: APPROVAL_MS, awaitsApproval: true };
   const named = command.idempotencyKey;
   const idempotencyKey = named ?? `approval:${fingerprintOf(await deps.pepper(), command)}`;
   const ask = async (replaces?: string): Promise<FoundCommand | CommandOutcome> => {
     const keyed = { ...command, idempotencyKey, keptForMs: KEY_KEPT_MS, replaces };
-    const accepted = await acceptOnce(deps, queue, keyed, place);
+    const accepted = await acceptOnce(deps, queue, keyed, place, request);
     return 'outcome' in accepted ? accepted.outcome : findAccepted(queue, accepted.commandId);
   };
   const found = await ask();

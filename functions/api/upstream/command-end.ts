@@ -44,7 +44,7 @@ interface SettledCommand {
   readonly askAt: string | undefined;
 }
 
-/** `Prefer: wait=N` shortens the time for all waits together. Rejects as `sendCommand` does, and with `Problem` `rate-limited` or `frozen`. */
+/** `Prefer: wait=N` shortens the time for all waits together. Rejects as `sendOnce` and `sendUnkeyed` do, and with `Problem` `rate-limited` or `frozen`. */
 export async function settleCommand(
   deps: QueueDeps,
   account: UpstreamAccount,
@@ -61,7 +61,10 @@ export async function settleCommand(
     await untilUnlocked(way, command, lock);
     await takePermit(way, command, lock);
     await refuseWhileFrozen(account.queue.freeze);
-    const outcome = await sendOnce(deps, command, () => send(way, command, lock));
+    const outcome = await sendOnce(deps, command, () => {
+      request.beginRecord();
+      return send(way, command, lock);
+    });
     // The wait for the end reads the record.
     if (outcome.kind === 'answered') await outcome.recorded;
     const end = { untilMs: beganMs + wholeMs, signal };

@@ -54,7 +54,7 @@ export async function queueCommand(
   refuseSecrets(command);
   const deadlineMs = deadlineMsOf(request.headers, queue.deadlineSecondsMax);
   const waitMs = asyncWaitMs(request.headers.prefer);
-  const accepted = await acceptOnce(deps, queue, command, { deadlineMs, signal: request.signal });
+  const accepted = await acceptOnce(deps, queue, command, { deadlineMs }, request);
   if ('outcome' in accepted) return accepted.outcome;
   const found = await waitFor({
     read: () => findAccepted(queue, accepted.commandId),
@@ -96,7 +96,8 @@ export async function acceptOnce(
   deps: QueueDeps,
   { store, projects }: AccountQueue,
   command: CommandRequest,
-  place: Omit<Place, 'projectId'>,
+  place: Omit<Place, 'projectId' | 'signal'>,
+  { beginRecord, signal }: ApiRequest,
 ): Promise<Accepted> {
   const projectId = namedProjectOf(command) ?? '';
   const { wakes, queueKey, clock, telemetry } = deps;
@@ -104,8 +105,9 @@ export async function acceptOnce(
   // The answer that is kept under the key names the command and holds no secret.
   const kept = { ...command, target: { ...command.target, isSecret: false } };
   const outcome = await sendOnce(deps, kept, async () => {
+    beginRecord();
     const accepting = { queue: store, projects, wakes, queueKey, clock, telemetry };
-    acceptance = await acceptCommand(accepting, command, { projectId, ...place });
+    acceptance = await acceptCommand(accepting, command, { projectId, ...place, signal });
     return answeredWith(acceptance);
   });
   if (acceptance !== undefined) return { commandId: commandIdOf(acceptance) };
