@@ -156,7 +156,10 @@ export async function sendNext(
   if (wait !== undefined) return wait;
   const request = await requestOf(deps, command);
   if (request === undefined) return giveUp(deps, command);
-  const sending = beginSending(command, deps.clock.now());
+  // The deadline may have passed while the command waited for its permit: the next look then takes it out.
+  const nowMs = deps.clock.now();
+  if (nowMs >= command.deadline_at_ms) return 'goes on';
+  const sending = beginSending(command, nowMs);
   // On a conflict another process sends the command, or a caller has cancelled it: the next look shows which.
   if ((await deps.queue.changeCommand(sending)) === 'conflict') return 'goes on';
   return conclude(deps, line, sending, await deliver(deps, sending, request));

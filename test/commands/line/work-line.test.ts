@@ -382,6 +382,20 @@ describe('a command ends without success', () => {
     });
   });
 
+  test('when its deadline passes while it waits for its permit', async () => {
+    const world = createLineUnderTest(() => ({
+      admit: async () => {
+        world.pass(DEADLINE_MS);
+        return 0;
+      },
+    }));
+    await world.accept('restart');
+
+    expect(await world.work()).toEqual({ kind: 'empty' });
+    expect(world.sent).toEqual([]);
+    expect((await world.commandOf('restart')).state).toBe('expired');
+  });
+
   test('when its deadline has passed before it could be sent', async () => {
     const world = createLineUnderTest();
     await world.accept('restart');
