@@ -209,6 +209,19 @@ test('a call that was asked for anew is sent once, however long ago the first qu
   expect(upstream.sent.map(({ method }) => method)).toEqual(['DELETE']);
 });
 
+test('an approved call has its result for two days after it was asked for', async () => {
+  const { agent, upstream, decided, workOnWakes, pass } = await setUp();
+  const { body } = await agent('DELETE', PROJECT);
+  await decided(body.approval.approval_id, 'approve');
+  await workOnWakes();
+  pass(47 * HOUR_MS);
+
+  const result = await agent('DELETE', PROJECT);
+
+  expect([result.status, result.body]).toEqual([200, { project: { id: PROJECT_ID } }]);
+  expect(upstream.sent).toHaveLength(1);
+});
+
 test('of two requests that ask anew at once, one asks', async () => {
   const { agent, marta, sweep, pass } = await setUp();
   await agent('DELETE', PROJECT);

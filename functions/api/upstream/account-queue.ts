@@ -113,7 +113,7 @@ export const commandSchema = z.looseObject({
     .object({ status: z.number(), content_type: z.string().optional(), body: z.string().optional() })
     .optional()
     .describe(
-      "The upstream's answer, for a day and for the caller who sent the command, without connection strings and passwords, which can be asked for again.",
+      "The upstream's answer, for a day (two after an approval) and for the caller who sent the command, without connection strings and passwords, which can be asked for again.",
     ),
 });
 
@@ -153,15 +153,19 @@ export interface KeptAnswer {
   readonly body?: string | undefined;
 }
 
-/** Returns undefined for other callers, after a day, and when there was no answer. */
+/** A person may take a day to approve a command, and its request finds it for two days. */
+const APPROVED_KEPT_MS = 2 * COMMAND_KEPT_MS;
+
+/** Returns undefined for other callers, when its time is over, and when there was no answer. */
 export function answerFor(
-  { command_id, client_id, left_line_at, answer }: QueuedCommand,
+  { command_id, client_id, approval, left_line_at, answer }: QueuedCommand,
   caller: Caller,
   queueKey: Secret,
   nowMs: number,
 ): KeptAnswer | undefined {
   if (answer === undefined || caller.client_id !== client_id) return undefined;
-  if (nowMs - Date.parse(left_line_at ?? '') >= COMMAND_KEPT_MS) return undefined;
+  const keptMs = approval === undefined ? COMMAND_KEPT_MS : APPROVED_KEPT_MS;
+  if (nowMs - Date.parse(left_line_at ?? '') >= keptMs) return undefined;
   const { status, content_type, body } = answer;
   return {
     status,
