@@ -156,7 +156,10 @@ export async function sendNext(
   if (wait !== undefined) return wait;
   const request = await requestOf(deps, command);
   if (request === undefined) return giveUp(deps, command);
-  const sending = beginSending(command, deps.clock.now());
+  // The deadline may have passed while the command waited for its permit: the next look then takes it out.
+  const nowMs = deps.clock.now();
+  if (nowMs >= command.deadline_at_ms) return 'goes on';
+  const sending = beginSending(command, nowMs);
   // On a conflict another process sends the command, or a caller has cancelled it: the next look shows which.
   if ((await deps.queue.changeCommand(sending)) === 'conflict') return 'goes on';
   return conclude(deps, line, sending, await deliver(deps, sending, request));
@@ -170,8 +173,8 @@ async function waitOf(
 ): Promise<LineWait | undefined> {
   const { queue, account, clock, admit } = deps;
   const { project_id, client_id } = command;
-  if (deps.isPaused()) return WAITING;
-  if ((await queue.readFreeze()) !== undefined) return WAITING;
+  const isHeld = async () => deps.isPaused() || (await queue.readFreeze()) !== undefined;
+  if (await isHeld()) return WAITING;
   const restMs = line.not_before_ms - clock.now();
   if (restMs > 0) return { kind: 'paused', pauseMs: restMs };
   const holders = await findLockHolders(account, project_id, line.waiting_for);
@@ -180,7 +183,8 @@ async function waitOf(
     return WAITING;
   }
   const pauseMs = await admit(client_id);
-  if (pauseMs <= 0) return undefined;
+  // The permit may have been waited for, and no command leaves after a freeze was answered.
+  if (pauseMs <= 0) return (await isHeld()) ? WAITING : undefined;
   await hold(deps, command, { waitingFor: [], pauseMs, isLocked: false });
   return { kind: 'paused', pauseMs };
 }

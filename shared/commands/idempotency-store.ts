@@ -23,12 +23,13 @@ const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 export function attemptOf(pepper: Secret, key: string, request: CommandRequest): Attempt | undefined {
   const name = key.replace(/^"(.*)"$/, '$1');
   if (!KEY_PATTERN.test(name)) return undefined;
-  const { requestId, caller, keptForMs } = request;
+  const { requestId, caller, keptForMs, replaces } = request;
   return {
     keyHash: keyedHash(pepper, ['key', inLife(caller.generation, caller.account_id), caller.client_id, name]),
     fingerprint: fingerprintOf(pepper, request),
     holder: requestId,
     keptForMs,
+    replaces,
   };
 }
 
@@ -124,6 +125,8 @@ export interface Attempt {
   readonly holder: string;
   /** Without it the key is remembered for a day. */
   readonly keptForMs?: number | undefined;
+  /** The attempt takes the key from this one, which has ended. */
+  readonly replaces?: string | undefined;
 }
 
 export interface IdempotencyStore {
@@ -181,11 +184,11 @@ function claimUpdate(attempt: Attempt, nowMs: number, runningForMs: number): Upd
       expires_at: Math.floor(keptUntilMs / 1_000) + TTL_EXTRA_SECONDS,
     },
     remove: OUTCOME_ATTRIBUTES,
-    condition: isUnused(nowMs),
+    condition: isUnused(attempt, nowMs),
   };
 }
 
-function isUnused(nowMs: number): Condition {
+function isUnused({ replaces }: Attempt, nowMs: number): Condition {
   return {
     kind: 'any',
     of: [
@@ -194,6 +197,9 @@ function isUnused(nowMs: number): Condition {
       { kind: 'less', name: 'kept_until_ms', value: nowMs },
       // Nothing was done under the key, so a corrected request may use it, too.
       equals('state', 'free'),
+      ...(replaces === undefined
+        ? []
+        : [{ kind: 'all', of: [equals('holder', replaces), equals('state', 'done')] } as const]),
     ],
   };
 }

@@ -148,7 +148,7 @@ const HIDDEN = '';
 
 /** Matches names without their separators and in small letters: `clientSecret`, `client-secret` and `CLIENT_SECRET` are the same name. */
 const SECRET_NAME =
-  /(password|passwd|passphrase|secret|privatekey|credential)|(^|_)pwd$|(apikey|accesskey|accesstoken|refreshtoken|authtoken|connectionuri|connectionstring|databaseurl|dsn)$/;
+  /(password|passwd|passphrase|secret|privatekey|credential)|(pwd|apikey|accesskey|accesstoken|refreshtoken|authtoken|connectionuri|connectionstring|databaseurl|dsn)$/;
 
 /** A time is no secret, even below a name like `password_updated_at`. */
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;

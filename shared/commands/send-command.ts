@@ -31,7 +31,7 @@ import { type SendHttp, sendByFetch, sendByKind } from '../upstream/pooled-http.
 import { type KeySource, shareRefresh } from '../upstream/send-with-key.ts';
 import { createUpstreamClient } from '../upstream/upstream-client.ts';
 import { createFairShare, type FairShare } from './fair-share.ts';
-import { type CommandOutcome, type SendOnceDeps, type Sent, sendOnce } from './send-once.ts';
+import type { Sent } from './send-once.ts';
 
 interface OpenWorkFinder {
   /**
@@ -201,18 +201,8 @@ const LOCK_HOLDERS_MAX = 20;
 
 /**
  * Everything that can become of a command is an outcome, so that a caller on HTTP and a worker on a queue can each do
- * their own with it. Rejects only when a secret, or the item of the Idempotency-Key, cannot be read.
+ * their own with it. Rejects only when a secret cannot be read. The caller makes sure that the command is sent once.
  */
-export function sendCommand(
-  deps: SendOnceDeps,
-  account: CommandAccount,
-  request: CommandRequest,
-  waiting: Waiting,
-): Promise<CommandOutcome> {
-  return sendOnce(deps, request, () => sendUnkeyed(deps.telemetry, account, request, waiting));
-}
-
-/** The same without a look at the Idempotency-Key: the caller makes sure that the command is sent once. */
 export async function sendUnkeyed(
   telemetry: Telemetry,
   { upstream, work, recording }: CommandAccount,

@@ -268,6 +268,8 @@ export interface CommandRequest extends CallRequest {
   readonly idempotencyKey: string | undefined;
   /** The Idempotency-Key is remembered for this long, or for a day. */
   readonly keptForMs?: number;
+  /** Nothing will become of this request, so its Idempotency-Key is free for this one. */
+  readonly replaces?: string | undefined;
 }
 
 /** Returns the project of the path, or the one that some calls of the specification name in the body. */

@@ -191,6 +191,82 @@ test('a question that nobody answers expires after a day, and the same request a
   expect(second.body.approval.approval_id).not.toBe(first.body.approval.approval_id);
 });
 
+test('a call that was asked for anew is sent once, however long ago the first question was', async () => {
+  const { agent, upstream, decided, workOnWakes, sweep, pass } = await setUp();
+  await agent('DELETE', PROJECT);
+  pass(24 * HOUR_MS);
+  await sweep();
+  pass(14 * HOUR_MS);
+  const second = await agent('DELETE', PROJECT);
+  pass(9.5 * HOUR_MS);
+  await decided(second.body.approval.approval_id, 'approve');
+  await workOnWakes();
+  pass(HOUR_MS);
+
+  const result = await agent('DELETE', PROJECT);
+
+  expect([result.status, result.body]).toEqual([200, { project: { id: PROJECT_ID } }]);
+  expect(upstream.sent.map(({ method }) => method)).toEqual(['DELETE']);
+});
+
+test('an approved call has its result for two days after it was asked for', async () => {
+  const { agent, upstream, decided, workOnWakes, pass } = await setUp();
+  const { body } = await agent('DELETE', PROJECT);
+  await decided(body.approval.approval_id, 'approve');
+  await workOnWakes();
+  pass(47 * HOUR_MS);
+
+  const result = await agent('DELETE', PROJECT);
+
+  expect([result.status, result.body]).toEqual([200, { project: { id: PROJECT_ID } }]);
+  expect(upstream.sent).toHaveLength(1);
+});
+
+test('of two requests that ask anew at once, one asks', async () => {
+  const { agent, marta, sweep, pass } = await setUp();
+  await agent('DELETE', PROJECT);
+  pass(24 * HOUR_MS);
+  await sweep();
+
+  await Promise.all([agent('DELETE', PROJECT), agent('DELETE', PROJECT)]);
+
+  expect((await marta('GET', APPROVALS)).body.approvals).toHaveLength(1);
+});
+
+test.each([
+  ['withdrawn', 403, 'approval-denied', /withdrawn before it was sent. Nothing was done/],
+  ['expired', 403, 'approval-denied', /deadline passed before it could be sent. Nothing was done/],
+  ['held', 409, 'in-progress', /has not answered it yet/],
+  ['lost', 409, 'outcome-unknown', /may have been carried out/],
+])(
+  'an approved call without a result is no success for its client: %s',
+  async (fate, status, type, detail) => {
+    const world = await setUp(() => {
+      throw new TypeError('fetch failed');
+    });
+    const { agent, decided, workOnWakes, sweep, pass, as } = world;
+    const operator = await as({ client_id: 'operator' });
+    const id: string = (await agent('DELETE', PROJECT)).body.approval.approval_id;
+    await workOnWakes();
+    if (fate !== 'lost') await operator('POST', '/bridge/v1/freeze', {}, { reason: 'An incident.' });
+    await decided(id, 'approve');
+    await workOnWakes();
+    if (fate === 'withdrawn') await operator('DELETE', `/bridge/v1/commands/${id}`);
+    if (fate === 'expired') pass(HOUR_MS);
+    if (fate === 'expired') await operator('DELETE', '/bridge/v1/freeze');
+    await sweep();
+
+    const again = await agent('DELETE', PROJECT);
+    const inLine = await agent('DELETE', PROJECT, { prefer: 'respond-async' });
+
+    expect([again.status, again.body.type]).toEqual([status, `urn:operations-bridge:problem:${type}`]);
+    expect(again.body.detail).toMatch(detail);
+    expect(again.body.approval.approval_id).toBe(id);
+    expect(again.headers.get('retry-after')).toBe(fate === 'held' ? '30' : null);
+    expect(inLine.status).toBe(202);
+  },
+);
+
 test('one agent cannot fill the list, and others are still heard', async () => {
   const { as, agent } = await setUp();
   const other = await as({ client_id: 'another-agent', approve: ['DELETE /projects/*'] });

@@ -67,6 +67,15 @@ async function setUp(
       await turns();
     }
   };
+  const freeze = async () => {
+    const body = JSON.stringify({ reason: 'A change window.' });
+    const admin = await api.issueToken({ validForMs: 1e9 });
+    const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' };
+    const freezing = api.app.request('/bridge/v1/freeze', { method: 'POST', headers, body });
+    await turns();
+    await passBy(UNFROZEN_MS);
+    await freezing;
+  };
   const holdProject = () => store.record(recordOf(anOperationOf(HOLDER_ID)), undefined);
   const end = async (id: string, status = 'finished') => {
     const key = operationKey(ACCOUNT_ID, PROJECT_ID, id);
@@ -75,7 +84,7 @@ async function setUp(
     const commands = await store.readCommands(found.map(({ pk, sk }) => ({ pk, sk })));
     await settleCommands({ store, clock }, commands);
   };
-  return { api, upstream, ask, passBy, holdProject, end };
+  return { api, upstream, ask, passBy, freeze, holdProject, end };
 }
 
 function recordOf({ id, project_id, ...rest }: ReturnType<typeof anOperation>) {
@@ -290,17 +299,41 @@ describe('a command of a caller with --settle', () => {
   });
 
   test('is answered 503 while the account is frozen, and not sent', async () => {
-    const { ask, api, upstream, passBy } = await setUp();
-    const body = JSON.stringify({ reason: 'A change window.' });
-    const token = await api.issueToken({ validForMs: 1e9 });
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const freezing = api.app.request('/bridge/v1/freeze', { method: 'POST', headers, body });
-    await turns();
-    await passBy(UNFROZEN_MS);
-    await freezing;
+    const { ask, freeze, upstream } = await setUp();
+    await freeze();
 
     expect((await ask('POST', RESTART)).status).toBe(503);
     expect(upstream.sent).toEqual([]);
+  });
+
+  test('is answered 503 and not sent when the account is frozen while it waits for a lock', async () => {
+    const { ask, freeze, upstream, passBy, holdProject, end } = await setUp();
+    await holdProject();
+    const answer = ask('POST', RESTART);
+    await passBy(2_000);
+
+    await freeze();
+    await end(HOLDER_ID);
+    await passBy(3_000);
+
+    expect((await answer).body.type).toBe('urn:operations-bridge:problem:frozen');
+    expect(upstream.sent).toEqual([]);
+  });
+
+  test.each([
+    ['with --settle', true],
+    ['without it', false],
+  ])('is not sent again after a refusal once the account is frozen: %s', async (_name, settles) => {
+    const { ask, freeze, upstream, passBy } = await setUp(locked, {}, settles);
+    const answer = ask('POST', RESTART);
+    await passBy(500);
+
+    await freeze();
+    const sentCount = upstream.sent.length;
+    await passBy(25_000);
+
+    expect((await answer).status).toBe(423);
+    expect(upstream.sent.length).toBe(sentCount);
   });
 });
 

@@ -1,8 +1,14 @@
 /** Asks the API and the console who subscribes and gets what, in front of a local AWS in which a queue refuses a rule. */
 
-import { PutEventsCommand, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  EventBridgeClient,
+  ListTargetsByRuleCommand,
+  PutEventsCommand,
+  PutRuleCommand,
+  PutTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type BusReader, createBusReader } from '../../functions/api/read-model/bus-reader.ts';
 import { createBridgeClient } from '../../infra/cli/bridge-client.ts';
 import { examineBridge } from '../../infra/cli/examining/examine-bridge.ts';
@@ -273,6 +279,52 @@ test('what AWS refuses to say is named, and not taken for health', async () => {
   ]);
   expect(await open('/console/subscriptions')).toContain('The rules of the bus cannot be read');
   expect(aws.counts.get('monitoring:GetMetricData')).toBeUndefined();
+});
+
+test('a rule whose targets cannot be read is unknown, and loses nothing that is known of the others', async () => {
+  const { api, ask, open, breakQueue, events, publish, pass } = await setUp();
+  await breakQueue();
+  await events.send(
+    new PutRuleCommand({ Name: 'orders', EventBusName: 'bus', EventPattern: '{"source":["x"]}' }),
+  );
+  await publish();
+  pass(5 * MINUTE_MS);
+  const send = EventBridgeClient.prototype.send;
+  const unread = new Set(['orders']);
+  const spy = vi.spyOn(EventBridgeClient.prototype, 'send').mockImplementation(function (
+    this: EventBridgeClient,
+    command: { readonly input: { readonly Rule?: string } },
+    ...more: unknown[]
+  ) {
+    const isRefused = command instanceof ListTargetsByRuleCommand && unread.has(command.input.Rule ?? '');
+    if (isRefused) return Promise.reject(Object.assign(new Error(), { name: 'ThrottlingException' }));
+    return Reflect.apply(send, this, [command, ...more]);
+  } as typeof send);
+  onTestFinished(() => spy.mockRestore());
+
+  expect((await ask()).body).toMatchObject({
+    rules: [
+      { name: 'rule', verdict: 'failing', targets: [{ id: 'sqs' }] },
+      { name: 'orders', verdict: 'unknown', reasons: ['What the rule delivers to could not be read.'] },
+    ],
+    faults: ['The targets of 1 rule cannot be read (ThrottlingException).'],
+  });
+  expect(await open('/console/subscriptions')).toContain('not known: its targets could not be read');
+
+  unread.add('rule');
+  pass(MINUTE_MS);
+  const { rules } = (await ask()).body as { rules: readonly { verdict: string; reasons: string[] }[] };
+  expect(rules.map(({ verdict }) => verdict)).toEqual(['failing', 'unknown']);
+  expect(rules[0]?.reasons).toEqual(['In 24 hours EventBridge gave up 1 delivery.']);
+
+  const token = createSecret(await api.issueToken({ validForMs: 1e9 }));
+  const connection = { url: await listen(api), token, isLocalRun: false };
+  const surroundings = processSurroundings(new AbortController().signal, () => {});
+  const findings = await examineBridge(createBridgeClient(() => connection, surroundings));
+  expect(findings.filter(({ check }) => check.startsWith('subscription'))).toMatchObject([
+    { verdict: 'not checked', found: 'The targets of 2 rules cannot be read (ThrottlingException).' },
+    { check: 'subscription rule', found: 'In 24 hours EventBridge gave up 1 delivery.' },
+  ]);
 });
 
 test('rules concern all projects, and those of other accounts are for administrators', async () => {

@@ -19,6 +19,8 @@ const BY_NAME: readonly (readonly [string, string])[] = [
   ['camel case', `{"clientSecret":"${CANARY}"}`],
   ['dashes', `{"client-secret":"${CANARY}"}`],
   ['another word before', `{"smtp_password":"${CANARY}"}`],
+  ['a short word', `{"pwd":"${CANARY}"}`],
+  ['a short word with another one before', `{"db_pwd":"${CANARY}","DB-PWD":"${CANARY}","dbPwd":"${CANARY}"}`],
   ['another word after', `{"password_again":"${CANARY}"}`],
   ['an API key', `{"api_key":"${CANARY}"}`],
   ['a server key', `{"secret_server_key":"${CANARY}"}`],

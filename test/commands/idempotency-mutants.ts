@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
     name: 'claim-without-condition',
     mistake: 'a key is taken from whoever holds it',
     file: STORE,
-    find: '    condition: isUnused(nowMs),\n',
+    find: '    condition: isUnused(attempt, nowMs),\n',
     replace: '',
   },
   {

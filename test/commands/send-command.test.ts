@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import { sendCommand } from '../../shared/commands/send-command.ts';
+import { sendUnkeyed } from '../../shared/commands/send-command.ts';
+import { sendOnce } from '../../shared/commands/send-once.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
@@ -62,8 +63,11 @@ function setUp(answer: () => Response) {
     clock,
     settleWithinMs: 60_000,
   };
-  const send = (request: Partial<CommandRequest> = {}) =>
-    sendCommand(deps, { upstream, work: store, recording }, { ...aCommand(), ...request }, { patienceMs: 0 });
+  const send = (changes: Partial<CommandRequest> = {}) => {
+    const request = { ...aCommand(), ...changes };
+    const account = { upstream, work: store, recording };
+    return sendOnce(deps, request, () => sendUnkeyed(silentTelemetry, account, request, { patienceMs: 0 }));
+  };
   return { send, store, sent: upstreamDouble.sent };
 }
 

@@ -89,6 +89,19 @@ test('what was told to whom and when stands there, and what the channel answered
   expect(rowOf(page, 'email')).toMatch(/not used yet, or not set up/);
 });
 
+test('alerts of another account are no reason to say that nobody was told', async () => {
+  const { get, tell, pass } = await setUp();
+  await tell('slack', failure, 'reported');
+  pass(MINUTE_MS);
+  for (let count = 0; count < 100; count++)
+    await tell('slack', { ...failure, id: `other-${count}`, account_id: 'other' }, 'reported');
+
+  const page = await get('/console/alerts');
+
+  expect(page).toContain('None of the latest 100 alerts of each channel is about what you may see.');
+  expect(page).not.toContain('Nobody was told');
+});
+
 test('a channel that takes nothing says so, since when, with its answer and how many wait', async () => {
   const { alerts, get, pass } = await setUp();
   const state = await alerts.channels.read('slack');

@@ -33,9 +33,11 @@ async function setUp() {
     cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
     const show = async () => (await api.app.request(PAGE, { headers: { cookie } })).text();
     const form_key = /name="form_key" value="([^"]+)"/.exec(await show())?.[1] ?? '';
+    const path = `/console/accounts/${ACCOUNT_ID}/projects/${PROJECT_ID}/commands/${approval.approval_id}`;
+    const showCommand = async () => (await api.app.request(path, { headers: { cookie } })).text();
     const decide = (decision: string, key = form_key) =>
       submit(`${PAGE}/${approval.approval_id}`, { form_key: key, decision });
-    return { show, decide };
+    return { show, showCommand, decide };
   };
   return { signIn };
 }
@@ -51,6 +53,16 @@ test('a person reads what would be done and who asked, approves it, and it waits
   expect(before).toContain('an-agent');
   expect(status).toBe(303);
   expect(await marta.show()).toContain('Nothing waits for a person.');
+});
+
+test('the page of a command that waits for a person says so, and until when', async () => {
+  const { signIn } = await setUp();
+  const joe = await signIn({ client_id: 'joe', scopes: ['operations:read'] });
+
+  const page = await joe.showCommand();
+
+  expect(page).toContain('It waits for a person.');
+  expect(page).toMatch(/Is not sent after[\s\S]*2026-01-16[\s\S]*12:00:00/);
 });
 
 test('the one who asked, a viewer and a form of another session decide nothing', async () => {

@@ -55,6 +55,20 @@ describe('mutes on the console', () => {
     expect(page).not.toContain('/lift"');
   });
 
+  test.each([
+    ['2026-01-15T12:00:00Z', true],
+    ['2026-01-15T12:00:01Z', false],
+  ])(
+    'of everything that the configuration names are told on every page once they have begun: from %s',
+    async (from, isTold) => {
+      const { api, get } = await setUp();
+      const until = '2026-01-15T13:30:00Z';
+      await createConfiguredMutes(api.memory).keepConfigured([{ from, until }]);
+
+      expect((await get('/console/events')).includes('All alerts are muted')).toBe(isTold);
+    },
+  );
+
   test('are set with who, until when and why, shown, and lifted; both stand in the audit', async () => {
     const { api, submit, get, formKey } = await setUp({ client_id: 'mona' });
     const form_key = await formKey();

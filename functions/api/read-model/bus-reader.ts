@@ -31,7 +31,8 @@ export interface RuleReading {
   /** A service of AWS, or the local run, owns the rule and takes care of its target. */
   readonly managedBy: string | undefined;
   readonly pattern: Readonly<Record<string, unknown>>;
-  readonly targets: readonly TargetReading[];
+  /** It is undefined when EventBridge did not name them. */
+  readonly targets: readonly TargetReading[] | undefined;
   /** It is undefined when CloudWatch did not answer. */
   readonly figures: RuleFigures | undefined;
 }
@@ -108,10 +109,16 @@ export function createBusReader(settings: BusReaderSettings): BusReader {
       const names = looked.map(({ Name = '' }) => Name);
       const [figures, targets] = await Promise.all([
         readRuleFigures(calls, busName, names).catch(noting("EventBridge's figures", undefined)),
-        readTargets(eventBridge, busName, names).catch(noting('The targets of the rules', undefined)),
+        readTargets(eventBridge, busName, names),
       ]);
+      const { found, unread } = targets;
+      if (unread[0] !== undefined)
+        noting(
+          `The targets of ${unread.length === 1 ? '1 rule' : `${unread.length} rules`}`,
+          undefined,
+        )(unread[0]);
       const rules = looked.map((rule) =>
-        readingOf(rule, targets?.get(rule.Name ?? '') ?? [], figures?.get(rule.Name ?? '')),
+        readingOf(rule, found.get(rule.Name ?? ''), figures?.get(rule.Name ?? '')),
       );
       const queues = await readQueues(rules, isVisible, countOf);
       const furtherRuleCount = listed.length - looked.length;
@@ -130,7 +137,7 @@ export function createBusReader(settings: BusReaderSettings): BusReader {
         call: 'events:ListTargetsByRule of the first rule',
         attempt: async () => {
           const [first] = await listRules(eventBridge, busName);
-          if (first?.Name !== undefined) await readTargets(eventBridge, busName, [first.Name]);
+          if (first?.Name !== undefined) await targetsOf(eventBridge, busName, first.Name);
         },
       },
       {
@@ -163,23 +170,35 @@ async function listRules(client: EventBridgeClient, EventBusName: string): Promi
   return rules;
 }
 
+/** A rule can be deleted after the rules were listed, so what is refused of one is no reason to know nothing of the others. */
 async function readTargets(client: EventBridgeClient, EventBusName: string, names: readonly string[]) {
   const found = new Map<string, readonly TargetReading[]>();
+  const unread: unknown[] = [];
   await forEachConcurrently(names, CALLS_AT_ONCE, async (Rule) => {
-    const { Targets = [] } = await client.send(new ListTargetsByRuleCommand({ EventBusName, Rule }));
-    const targets = Targets.map(({ Id = '', Arn = '', DeadLetterConfig }) => ({
-      id: Id,
-      arn: Arn,
-      deadLetterArn: DeadLetterConfig?.Arn,
-    }));
-    found.set(Rule, targets);
+    await targetsOf(client, EventBusName, Rule).then(
+      (targets) => found.set(Rule, targets),
+      (error: unknown) => unread.push(error),
+    );
   });
-  return found;
+  return { found, unread };
+}
+
+async function targetsOf(
+  client: EventBridgeClient,
+  EventBusName: string,
+  Rule: string,
+): Promise<readonly TargetReading[]> {
+  const { Targets = [] } = await client.send(new ListTargetsByRuleCommand({ EventBusName, Rule }));
+  return Targets.map(({ Id = '', Arn = '', DeadLetterConfig }) => ({
+    id: Id,
+    arn: Arn,
+    deadLetterArn: DeadLetterConfig?.Arn,
+  }));
 }
 
 function readingOf(
   { Name = '', Description, State, ManagedBy, EventPattern = '{}' }: Rule,
-  targets: readonly TargetReading[],
+  targets: RuleReading['targets'],
   figures: RuleFigures | undefined,
 ): RuleReading {
   return {
@@ -198,7 +217,9 @@ async function readQueues(
   isVisible: (arn: string) => boolean,
   countOf: (arn: string) => Promise<number>,
 ): Promise<ReadonlyMap<string, QueueReading>> {
-  const named = rules.flatMap(({ targets }) => targets.flatMap(({ deadLetterArn = [] }) => deadLetterArn));
+  const named = rules.flatMap(({ targets = [] }) =>
+    targets.flatMap(({ deadLetterArn = [] }) => deadLetterArn),
+  );
   const queues = new Map<string, QueueReading>();
   await forEachConcurrently([...new Set(named)], CALLS_AT_ONCE, async (arn) => {
     const reading = isVisible(arn)

@@ -49,7 +49,7 @@ const rule = z.object({
   reasons: z.array(z.string()).describe('Sentences that say why the verdict is not `delivers`.'),
   advice: z.string().optional(),
   pattern: z.record(z.string(), z.unknown()),
-  targets: z.array(target),
+  targets: z.array(target).optional().describe('Absent when they could not be read.'),
   figures: z
     .object({
       invoked_count: z.number(),
@@ -136,11 +136,13 @@ function shownRule(reading: RuleReading, { queues, readAtMs }: BusReading): Show
     ...(managedBy !== undefined && { managed_by: managedBy }),
     ...judge(reading, queues, readAtMs),
     pattern: { ...pattern },
-    targets: reading.targets.map(({ id, arn, deadLetterArn }) => ({
-      id,
-      arn,
-      ...(deadLetterArn !== undefined && { dead_letter_queue: shownQueue(deadLetterArn, queues) }),
-    })),
+    ...(reading.targets && {
+      targets: reading.targets.map(({ id, arn, deadLetterArn }) => ({
+        id,
+        arn,
+        ...(deadLetterArn !== undefined && { dead_letter_queue: shownQueue(deadLetterArn, queues) }),
+      })),
+    }),
     ...(figures !== undefined && {
       figures: {
         ...(counts as Omit<typeof figures, 'last_failed_at'>),
@@ -167,7 +169,9 @@ function judge(reading: RuleReading, queues: ReadonlyMap<string, QueueReading>, 
     return { verdict: 'disabled', reasons: ['The rule is disabled, so its subscriber gets nothing.'] };
   const troubles = [...deadLettersIn(reading, queues), ...failuresIn(reading, nowMs)];
   if (troubles.length > 0) return { verdict: 'failing', reasons: troubles, advice: LOOK_AT_THE_TARGET };
-  if (managedBy === undefined && targets.length === 0)
+  if (managedBy === undefined && targets === undefined)
+    return { verdict: 'unknown', reasons: ['What the rule delivers to could not be read.'] };
+  if (managedBy === undefined && targets?.length === 0)
     return {
       verdict: 'without_target',
       reasons: ['The rule has no target, so its subscriber gets nothing.'],
@@ -191,7 +195,7 @@ function judge(reading: RuleReading, queues: ReadonlyMap<string, QueueReading>, 
 const LOOK_AT_THE_TARGET =
   'Look at ERROR_CODE and ERROR_MESSAGE of a message in the dead-letter queue: they name what the target or its policy refuses. Then mend it, and send the events again with "operations-bridge replay".';
 
-function deadLettersIn({ targets }: RuleReading, queues: ReadonlyMap<string, QueueReading>): string[] {
+function deadLettersIn({ targets = [] }: RuleReading, queues: ReadonlyMap<string, QueueReading>): string[] {
   return [...new Set(targets.flatMap(({ deadLetterArn = [] }) => deadLetterArn))].flatMap((arn) => {
     const queue = queues.get(arn);
     const count = queue !== undefined && 'messageCount' in queue ? queue.messageCount : 0;
@@ -205,6 +209,7 @@ function failuresIn({ targets, figures }: RuleReading, nowMs: number): string[] 
   if (figures === undefined || Number.isNaN(lastMs) || nowMs - lastMs > TROUBLE_MS) return [];
   const { failed_count, dead_letter_count, lost_count } = figures;
   const given = `In 24 hours EventBridge gave up ${counted(Math.max(failed_count, dead_letter_count), 'delivery')}`;
+  if (targets === undefined) return [`${given}.`];
   if (targets.every(({ deadLetterArn }) => deadLetterArn === undefined))
     return [`${given}, which are lost, because no target has a dead-letter queue.`];
   const lost =

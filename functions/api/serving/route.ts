@@ -111,6 +111,11 @@ export interface ApiRequest {
   readonly url: string | undefined;
   /** The API reads only these headers, by their lower-case names. */
   readonly headers: Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;
+  /**
+   * A call that is passed on calls it once, when it is sent or put in line: the audit has a record from then on, also
+   * after a crash. What is refused before that has one like every other refusal.
+   */
+  readonly beginRecord: () => void;
   /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */
   readonly signal: AbortSignal;
 }

@@ -181,12 +181,13 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
 
 /** The first record of `audit` is written together with the command. */
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
-  const request = await checkedRequest(deps, route, served);
-  audit?.about(auditedIdsIn(route, request.body));
+  const checked = await checkedRequest(deps, route, served);
+  const beginRecord = () => audit?.begin();
+  audit?.about(auditedIdsIn(route, checked.body));
   // The audit is begun together with the command and not before it: only when both the process and the table fail is a record lost.
-  const answer = route.handle(request);
+  const answer = route.handle({ ...checked, beginRecord });
   // What the bridge does alone may be refused as often as a caller likes, so the record of one who was refused often waits.
-  if (isPassedOn(route) || !deps.refusals.isOver(served.caller)) audit?.begin();
+  if (!isPassedOn(route) && !deps.refusals.isOver(served.caller)) beginRecord();
   return answer;
 }
 
@@ -198,7 +199,7 @@ async function checkedRequest(
   { standingOf, fairShares, patient }: ServeDeps,
   route: Route,
   served: Served,
-): Promise<ApiRequest> {
+): Promise<Omit<ApiRequest, 'beginRecord'>> {
   const { raw, requestId, caller, signal } = served;
   checkPermission(caller, route, raw);
   if (route.isClosedWhilePaused && raw.ids['account_id'] !== caller.account_id)

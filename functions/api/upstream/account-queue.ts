@@ -32,6 +32,7 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 import { commandKey } from '../../../shared/store/keys.ts';
 import { createCommandRecords } from '../../../shared/store/records.ts';
 import type { Table } from '../../../shared/store/table.ts';
+import type { Waiting } from '../../../shared/upstream/forward.ts';
 import { Problem } from '../serving/problem.ts';
 import { createKnownProjects, type KnownProjects, type KnownProjectsDeps } from './accept-command.ts';
 
@@ -112,7 +113,7 @@ export const commandSchema = z.looseObject({
     .object({ status: z.number(), content_type: z.string().optional(), body: z.string().optional() })
     .optional()
     .describe(
-      "The upstream's answer, for a day and for the caller who sent the command, without connection strings and passwords, which can be asked for again.",
+      "The upstream's answer, for a day (two after an approval) and for the caller who sent the command, without connection strings and passwords, which can be asked for again.",
     ),
 });
 
@@ -152,15 +153,19 @@ export interface KeptAnswer {
   readonly body?: string | undefined;
 }
 
-/** Returns undefined for other callers, after a day, and when there was no answer. */
+/** A person may take a day to approve a command, and its request finds it for two days. */
+const APPROVED_KEPT_MS = 2 * COMMAND_KEPT_MS;
+
+/** Returns undefined for other callers, when its time is over, and when there was no answer. */
 export function answerFor(
-  { command_id, client_id, left_line_at, answer }: QueuedCommand,
+  { command_id, client_id, approval, left_line_at, answer }: QueuedCommand,
   caller: Caller,
   queueKey: Secret,
   nowMs: number,
 ): KeptAnswer | undefined {
   if (answer === undefined || caller.client_id !== client_id) return undefined;
-  if (nowMs - Date.parse(left_line_at ?? '') >= COMMAND_KEPT_MS) return undefined;
+  const keptMs = approval === undefined ? COMMAND_KEPT_MS : APPROVED_KEPT_MS;
+  if (nowMs - Date.parse(left_line_at ?? '') >= keptMs) return undefined;
   const { status, content_type, body } = answer;
   return {
     status,
@@ -181,6 +186,14 @@ export async function refuseWhileFrozen(watch: FreezeWatch): Promise<void> {
     headers: { 'retry-after': RETRY_AFTER_SECONDS },
     provesNoWork: true,
   });
+}
+
+/** A repetition waits for its pause and its permit, and no command leaves after a freeze was answered. */
+export function unlessFrozen(
+  watch: FreezeWatch,
+  mayRepeat: NonNullable<Waiting['mayRepeat']>,
+): NonNullable<Waiting['mayRepeat']> {
+  return async (restMs) => (await mayRepeat(restMs)) && (await watch.read()) === undefined;
 }
 
 /** Ends a reason that a person wrote without a full stop. */
@@ -231,7 +244,7 @@ export interface FreezeWatch {
 /**
  * An account that was not frozen is taken as not frozen for this time. Commands that follow each other, as those of a
  * deployment do, then wait for one read together. The call that freezes an account waits for the same time before it
- * answers, so that no command leaves that comes after its answer.
+ * answers, so that no command leaves after its answer.
  */
 export const UNFROZEN_MS = 500;
 

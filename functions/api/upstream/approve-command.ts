@@ -26,8 +26,10 @@ import {
   answerOf,
   findAccepted,
   isAtItsEnd,
+  keptAnswerOf,
   type QueueDeps,
   refuseSecrets,
+  standingAnswer,
 } from './queue-command.ts';
 
 export const APPROVALS_PATH = '/bridge/v1/approvals';
@@ -54,13 +56,10 @@ export async function askForApproval(
   refuseSecrets(command);
   const asked = await keptRequest(deps, queue, command, request);
   if ('kind' in asked) return asked;
-  if (
-    asked.command.state === 'awaiting_approval' &&
-    !asksForLine(command.target.call, request.headers.prefer)
-  )
+  const isAsync = asksForLine(command.target.call, request.headers.prefer);
+  if (asked.command.state === 'awaiting_approval' && !isAsync)
     throw required(asked.command, URL.parse(APPROVALS_PAGE, deps.consoleBaseUrl ?? request.url)?.href);
   if (asked.command.state === 'denied' || isUndecided(asked.command)) throw refused(asked.command);
-  const isAsync = asksForLine(command.target.call, request.headers.prefer);
   const isDone = isAsync || request.caller.settles ? isAtItsEnd : hasAnswer;
   const waitMs = isAsync
     ? asyncWaitMs(request.headers.prefer)
@@ -73,8 +72,53 @@ export async function askForApproval(
     signal: request.signal,
     beginWait: () => deps.patient.tryWait(request.caller, 'waits', waitMs),
   });
-  return answerOf(deps, found, request, isDone);
+  // Who asks for the line, or has a task wait, looks for the end. Any other client takes what is below 300 for the result.
+  const looksForEnd = isAsync || request.headers['bridge-callback'] !== undefined;
+  if (looksForEnd) return answerOf(deps, found, request);
+  return (await keptAnswerOf(deps, found, request)) ?? answerWithoutResult(found);
 }
+
+/** Throws `Problem` unless the upstream has answered the command: then how far the command is stands for an answer that is not kept. */
+function answerWithoutResult(found: FoundCommand): ApiAnswer {
+  const { state, reason = '', answer } = found.command;
+  const members = membersOf(found.command);
+  switch (state) {
+    case 'running':
+    case 'succeeded':
+      return standingAnswer(found, 202);
+    case 'refused':
+      return standingAnswer(found, answer?.status ?? 409);
+    case 'queued':
+    case 'sent':
+      throw new Problem('in-progress', {
+        detail:
+          'A person has approved this call, and the upstream has not answered it yet. It waits in the line of its project. Send the same request again to get its result.',
+        headers: { 'retry-after': RETRY_AFTER_SECONDS },
+        members,
+      });
+    case 'cancelled':
+      throw new Problem('approval-denied', {
+        detail: `This call was withdrawn before it was sent. ${NOTHING_DONE}`,
+        members,
+      });
+    case 'expired':
+      throw new Problem('approval-denied', { detail: `${APPROVED} ${reason} ${NOTHING_DONE}`, members });
+    case 'failed': {
+      const detail = `${APPROVED} ${reason} ${NOTHING_DONE}`;
+      throw new Problem('internal', { detail, members, provesNoWork: true });
+    }
+    default:
+      throw new Problem('outcome-unknown', {
+        detail: `${APPROVED} ${reason} It is never sent again. Look at what it should have changed; then use a new Idempotency-Key if it has to be repeated.`,
+        members,
+      });
+  }
+}
+
+const APPROVED = 'A person has approved this call.';
+
+/** In most lines the first command has left by then. */
+const RETRY_AFTER_SECONDS = '30';
 
 function hasAnswer({ command }: FoundCommand): boolean {
   return hasLeftLine(command.state);
@@ -86,31 +130,28 @@ function isUndecided({ state, decided_by }: QueuedCommand): boolean {
 
 /**
  * The same request finds the same command: by its Idempotency-Key, or by what it asks for. When nobody has decided in time,
- * a request without a key asks anew. It finds at most two that have expired within the time for which keys are kept.
+ * a request without a key asks anew, and is found as the first one was.
  */
 async function keptRequest(
   deps: QueueDeps,
   queue: AccountQueue,
   command: CommandRequest,
-  { headers, signal }: ApiRequest,
+  request: ApiRequest,
 ): Promise<FoundCommand | CommandOutcome> {
   // A deadline of a wrong form is refused, as it is without the rule. That of an approved command begins when it is approved.
-  deadlineMsOf(headers, queue.deadlineSecondsMax);
-  const place = { deadlineMs: APPROVAL_MS, awaitsApproval: true, signal };
+  deadlineMsOf(request.headers, queue.deadlineSecondsMax);
+  const place = { deadlineMs: APPROVAL_MS, awaitsApproval: true };
   const named = command.idempotencyKey;
-  let idempotencyKey = named ?? `approval:${fingerprintOf(await deps.pepper(), command)}`;
-  for (;;) {
-    const keyed = { ...command, idempotencyKey, keptForMs: KEY_KEPT_MS };
-    const accepted = await acceptOnce(deps, queue, keyed, place);
-    if ('outcome' in accepted) return accepted.outcome;
-    const found = await findAccepted(queue, accepted.commandId);
-    if (named !== undefined || !isUndecided(found.command)) return found;
-    idempotencyKey = `${idempotencyKey.slice(0, KEY_CHARACTERS)}:${found.command.command_id}`;
-  }
+  const idempotencyKey = named ?? `approval:${fingerprintOf(await deps.pepper(), command)}`;
+  const ask = async (replaces?: string): Promise<FoundCommand | CommandOutcome> => {
+    const keyed = { ...command, idempotencyKey, keptForMs: KEY_KEPT_MS, replaces };
+    const accepted = await acceptOnce(deps, queue, keyed, place, request);
+    return 'outcome' in accepted ? accepted.outcome : findAccepted(queue, accepted.commandId);
+  };
+  const found = await ask();
+  if ('kind' in found || named !== undefined || !isUndecided(found.command)) return found;
+  return ask(found.command.command_id);
 }
-
-/** `approval:` and a hash of 64 digits. */
-const KEY_CHARACTERS = 73;
 
 function required({ command_id, deadline_at_ms }: QueuedCommand, page = APPROVALS_PAGE): Problem {
   const path = `${APPROVALS_PATH}/${command_id}`;
@@ -129,14 +170,21 @@ function required({ command_id, deadline_at_ms }: QueuedCommand, page = APPROVAL
   });
 }
 
-function refused({ command_id, state, decided_by, reason }: QueuedCommand): Problem {
+const NOTHING_DONE = 'Nothing was done. To ask again, send it with a new Idempotency-Key.';
+
+function membersOf({ command_id, state }: QueuedCommand) {
+  return { approval: { approval_id: command_id, state } };
+}
+
+function refused(command: QueuedCommand): Problem {
+  const { state, decided_by, reason } = command;
   const why =
     state === 'denied'
       ? `${decided_by} has denied this call${reason === undefined ? '.' : `: ${reason}`}`
       : 'Nobody has decided in time whether to approve this call.';
   return new Problem('approval-denied', {
-    detail: `${why} Nothing was done. To ask again, send it with a new Idempotency-Key.`,
-    members: { approval: { approval_id: command_id, state } },
+    detail: `${why} ${NOTHING_DONE}`,
+    members: membersOf(command),
   });
 }
 

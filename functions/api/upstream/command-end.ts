@@ -29,6 +29,7 @@ import {
   waitFor,
   waitingPlace,
 } from '../serving/waiting.ts';
+import { refuseWhileFrozen, unlessFrozen } from './account-queue.ts';
 import type { QueueDeps } from './queue-command.ts';
 
 /** API Gateway gives up after 30 s, and the answer must leave before. */
@@ -43,7 +44,7 @@ interface SettledCommand {
   readonly askAt: string | undefined;
 }
 
-/** `Prefer: wait=N` shortens the time for all waits together. Rejects as `sendCommand` does, and with `Problem` `rate-limited`. */
+/** `Prefer: wait=N` shortens the time for all waits together. Rejects as `sendOnce` and `sendUnkeyed` do, and with `Problem` `rate-limited` or `frozen`. */
 export async function settleCommand(
   deps: QueueDeps,
   account: UpstreamAccount,
@@ -59,7 +60,11 @@ export async function settleCommand(
   try {
     await untilUnlocked(way, command, lock);
     await takePermit(way, command, lock);
-    const outcome = await sendOnce(deps, command, () => send(way, command, lock));
+    await refuseWhileFrozen(account.queue.freeze);
+    const outcome = await sendOnce(deps, command, () => {
+      request.beginRecord();
+      return send(way, command, lock);
+    });
     // The wait for the end reads the record.
     if (outcome.kind === 'answered') await outcome.recorded;
     const end = { untilMs: beganMs + wholeMs, signal };
@@ -104,9 +109,13 @@ function send(way: Way, command: CommandRequest, lock: Patience): Promise<Sent> 
       await untilUnlocked(way, command, lock);
       return true;
     },
-    mayRepeat: async (restMs) =>
-      restMs > 0 &&
-      (await account.fairShare.admit(command.caller.client_id, { forMs: restMs, signal: lock.signal })) === 0,
+    mayRepeat: unlessFrozen(
+      account.queue.freeze,
+      async (restMs) =>
+        restMs > 0 &&
+        (await account.fairShare.admit(command.caller.client_id, { forMs: restMs, signal: lock.signal })) ===
+          0,
+    ),
   });
 }
 

@@ -9,8 +9,8 @@ import type { PerAccount, StandingOf } from '../../../shared/accounts/account-di
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { type CursorSeal, cursorSealOf } from '../../../shared/callers/seal.ts';
 import { needsApproval } from '../../../shared/callers/tokens.ts';
-import { sendCommand } from '../../../shared/commands/send-command.ts';
-import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
+import { sendUnkeyed } from '../../../shared/commands/send-command.ts';
+import { type CommandOutcome, sendOnce } from '../../../shared/commands/send-once.ts';
 import type { ExtraRoute } from '../../../shared/config/api-config.ts';
 import {
   type Call,
@@ -27,7 +27,7 @@ import {
   type Waiting,
 } from '../../../shared/upstream/forward.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
-import { refuseUnlessActive } from '../serving/admission.ts';
+import { refuseFor, refuseUnlessActive } from '../serving/admission.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import { type ApiAnswer, type ApiRequest, type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
 import {
@@ -37,7 +37,7 @@ import {
   preferredWaitMs,
   waitingPlace,
 } from '../serving/waiting.ts';
-import { queuedAnswer, refuseWhileFrozen } from './account-queue.ts';
+import { queuedAnswer, refuseWhileFrozen, unlessFrozen } from './account-queue.ts';
 import { askForApproval } from './approve-command.ts';
 import {
   type CallbackDeps,
@@ -205,7 +205,11 @@ async function sendForCaller(
   const { caller, headers } = request;
   const { target, ids } = command;
   const mustAsk = caller.approve !== undefined && needsApproval(caller.approve, target.call, ids);
-  if (mustAsk || asksForLine(target.call, headers.prefer)) {
+  const isQueued = asksForLine(target.call, headers.prefer);
+  if (mustAsk || isQueued) {
+    // Such a command takes its permit when it leaves, and this one does not leave yet.
+    if (!isQueued && isAnsweredAtEnd(caller, headers.prefer))
+      refuseFor(await account.fairShare.admitQueued(caller.client_id));
     const answerLater = mustAsk ? askForApproval : queueCommand;
     const queued = await answerLater(deps, account.queue, command, request);
     return 'kind' in queued ? shownToCaller(command, request, queued) : queued;
@@ -213,7 +217,11 @@ async function sendForCaller(
   await refuseWhileFrozen(account.queue.freeze);
   if (isAnsweredAtEnd(caller, headers.prefer)) return passSettled(deps, account, command, request);
   const waiting = lockWait(deps, account, request);
-  const outcome = await sendCommand(deps, account, command, waiting);
+  const mayRepeat = unlessFrozen(account.queue.freeze, waiting.mayRepeat);
+  const outcome = await sendOnce(deps, command, () => {
+    request.beginRecord();
+    return sendUnkeyed(deps.telemetry, account, command, { ...waiting, mayRepeat });
+  });
   const queued = await answerOfQueued(deps, account.queue, outcome, request);
   return queued ?? shownOnceRecorded(command, request, outcome);
 }
@@ -322,16 +330,17 @@ function lockWait(
   { patient }: PassThroughDeps,
   { fairShare }: UpstreamAccount,
   { caller, headers, signal }: ApiRequest,
-): Waiting {
+) {
   const patienceMs = preferredWaitMs(headers.prefer);
   const place = waitingPlace(patient, caller, patienceMs);
   return {
     signal,
     patienceMs,
     mayWait: () => place.take(),
-    mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, { forMs: restMs, signal })) === 0,
+    mayRepeat: async (restMs: number) =>
+      (await fairShare.admit(caller.client_id, { forMs: restMs, signal })) === 0,
     endWait: () => place.giveBack(),
-  };
+  } satisfies Waiting;
 }
 
 /** Version 00 of W3C Trace Context; a trace of zeros is not valid. */

@@ -8,6 +8,7 @@ import {
   hasSettled,
   LINE_ENTRIES_MAX,
   LINE_ENTRIES_OF_CALLER_MAX,
+  type QueuedCommand,
   standingOf,
 } from '../../../shared/commands/queued-command.ts';
 import { type CommandOutcome, type SendOnceDeps, sendOnce } from '../../../shared/commands/send-once.ts';
@@ -53,7 +54,7 @@ export async function queueCommand(
   refuseSecrets(command);
   const deadlineMs = deadlineMsOf(request.headers, queue.deadlineSecondsMax);
   const waitMs = asyncWaitMs(request.headers.prefer);
-  const accepted = await acceptOnce(deps, queue, command, { deadlineMs, signal: request.signal });
+  const accepted = await acceptOnce(deps, queue, command, { deadlineMs }, request);
   if ('outcome' in accepted) return accepted.outcome;
   const found = await waitFor({
     read: () => findAccepted(queue, accepted.commandId),
@@ -95,7 +96,8 @@ export async function acceptOnce(
   deps: QueueDeps,
   { store, projects }: AccountQueue,
   command: CommandRequest,
-  place: Omit<Place, 'projectId'>,
+  place: Omit<Place, 'projectId' | 'signal'>,
+  { beginRecord, signal }: ApiRequest,
 ): Promise<Accepted> {
   const projectId = namedProjectOf(command) ?? '';
   const { wakes, queueKey, clock, telemetry } = deps;
@@ -103,8 +105,9 @@ export async function acceptOnce(
   // The answer that is kept under the key names the command and holds no secret.
   const kept = { ...command, target: { ...command.target, isSecret: false } };
   const outcome = await sendOnce(deps, kept, async () => {
+    beginRecord();
     const accepting = { queue: store, projects, wakes, queueKey, clock, telemetry };
-    acceptance = await acceptCommand(accepting, command, { projectId, ...place });
+    acceptance = await acceptCommand(accepting, command, { projectId, ...place, signal });
     return answeredWith(acceptance);
   });
   if (acceptance !== undefined) return { commandId: commandIdOf(acceptance) };
@@ -148,29 +151,48 @@ export function isAtItsEnd({ command, record }: FoundCommand): boolean {
 
 /** A command that has ended by now is answered as the upstream has answered it; any other one with 202. */
 export async function answerOf(
-  { queueKey, clock }: QueueDeps,
+  deps: QueueDeps,
   found: FoundCommand,
-  { caller }: ApiRequest,
-  isDone: (found: FoundCommand) => boolean = isAtItsEnd,
+  request: ApiRequest,
 ): Promise<ApiAnswer> {
-  const { command } = found;
-  const location = `${COMMANDS_PATH}/${command.command_id}`;
-  const headers = { 'preference-applied': 'respond-async', 'bridge-command': location };
-  const kept = isDone(found) ? answerFor(command, caller, await queueKey(), clock.now()) : undefined;
-  const about = {
-    operationIds: command.operation_ids ?? [],
-    command: { id: command.command_id, projectIds: [command.project_id], isQueued: true },
-  };
-  if (kept?.body === undefined)
-    return {
-      status: 202,
-      headers: { ...headers, location },
-      body: { command: commandView(found) },
-      ...about,
-    };
+  const kept = isAtItsEnd(found) ? await keptAnswerOf(deps, found, request) : undefined;
+  return kept ?? standingAnswer(found, 202);
+}
+
+/** Resolves to undefined when the upstream has not answered, or its answer is not kept any more. */
+export async function keptAnswerOf(
+  { queueKey, clock }: QueueDeps,
+  { command }: FoundCommand,
+  { caller }: ApiRequest,
+): Promise<ApiAnswer | undefined> {
+  const kept = answerFor(command, caller, await queueKey(), clock.now());
+  if (kept?.body === undefined) return undefined;
   const { status, content_type, body } = kept;
-  const typed = { ...headers, ...(content_type !== undefined && { 'content-type': content_type }) };
-  return { status, headers: typed, ...(body !== '' && { body }), ...about };
+  const headers = {
+    ...headersOf(command),
+    ...(content_type !== undefined && { 'content-type': content_type }),
+  };
+  return { status, headers, ...(body !== '' && { body }), ...aboutOf(command) };
+}
+
+/** The answer says how far the command is, and not what the upstream has answered. */
+export function standingAnswer(found: FoundCommand, status: number): ApiAnswer {
+  const headers = headersOf(found.command);
+  return {
+    status,
+    headers: { ...headers, location: headers['bridge-command'] },
+    body: { command: commandView(found) },
+    ...aboutOf(found.command),
+  };
+}
+
+function headersOf({ command_id }: QueuedCommand) {
+  return { 'preference-applied': 'respond-async', 'bridge-command': `${COMMANDS_PATH}/${command_id}` };
+}
+
+function aboutOf({ command_id, project_id, operation_ids = [] }: QueuedCommand) {
+  const command = { id: command_id, projectIds: [project_id], isQueued: true };
+  return { operationIds: operation_ids, command };
 }
 
 /** In most lines the first command has left by then. */

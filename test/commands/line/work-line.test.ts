@@ -214,6 +214,22 @@ describe('a project that is held', () => {
     expect(await world.work()).toEqual({ kind: 'empty' });
   });
 
+  test('by a freeze that begins while it waits for its permit sends nothing', async () => {
+    const freeze = { is_frozen: true, reason: 'An incident', client_id: 'ops' };
+    const world = createLineUnderTest((deps) => ({
+      admit: async () => {
+        await deps.queue.writeFreeze(freeze);
+        return 0;
+      },
+    }));
+    await world.accept('restart');
+    world.answers(done());
+
+    expect(await world.work()).toEqual({ kind: 'waiting' });
+    expect(world.sent).toEqual([]);
+    expect((await world.commandOf('restart')).state).toBe('queued');
+  });
+
   test('by an operation of somebody else waits for it, and a second look writes nothing', async () => {
     const world = createLineUnderTest();
     await world.record(anOpenOperation('op-other'));
@@ -364,6 +380,20 @@ describe('a command ends without success', () => {
       reason: 'The upstream gave no answer that can be read. The command may have been carried out.',
       outcome: 'unknown',
     });
+  });
+
+  test('when its deadline passes while it waits for its permit', async () => {
+    const world = createLineUnderTest(() => ({
+      admit: async () => {
+        world.pass(DEADLINE_MS);
+        return 0;
+      },
+    }));
+    await world.accept('restart');
+
+    expect(await world.work()).toEqual({ kind: 'empty' });
+    expect(world.sent).toEqual([]);
+    expect((await world.commandOf('restart')).state).toBe('expired');
   });
 
   test('when its deadline has passed before it could be sent', async () => {

@@ -9,8 +9,8 @@ import { type Ask, openApi } from './api-door.ts';
 const PROJECT = `/api/v2/projects/${PROJECT_ID}`;
 const RESTART = `${PROJECT}/endpoints/ep-little-smoke-851426/restart`;
 
-async function openRefusals() {
-  const door = await openApi(() => Response.json({ operations: [] }));
+async function openRefusals(accountSettings: object = {}) {
+  const door = await openApi(() => Response.json({ operations: [] }), { accountSettings });
   const refused = await door.as({ client_id: 'a-refused-one', scopes: ['regions:read'] });
   const recordsOf = (client: string) =>
     door.api.memory.sync
@@ -69,6 +69,38 @@ test('refusals of what the bridge does alone are counted, too, and what is done 
   });
   expect(records.filter(({ outcome }) => outcome === 'done')).toHaveLength(1);
   expect(recordsOf('an-app').map(({ call }) => call)).toEqual(['restartEndpoint']);
+});
+
+test('calls that wait for a person are counted like other refusals, and one question has a record', async () => {
+  const limits = { requests_per_minute: 20 };
+  const { api, as, know } = await openRefusals(limits);
+  know(PROJECT_ID);
+  const agent = await as({ client_id: 'an-agent', settles: true, approve: ['DELETE /projects/*'] });
+  const statuses = new Set<number>();
+  for (let count = 0; count < 300; count++) statuses.add((await agent('DELETE', PROJECT)).status);
+
+  const records = api.memory.sync
+    .items()
+    .filter(({ kind, client_id }) => kind === 'audit' && client_id === 'an-agent');
+  const minutes = new Set(records.map(({ received_at }) => String(received_at).slice(0, 16)));
+  // Each minute has the first of its refusals and one count, and the first one has the question, too.
+  expect(records.length).toBeLessThanOrEqual(1 + minutes.size * (RECORDED_REFUSALS_MAX + 1));
+  expect(statuses).toEqual(new Set([403, 429]));
+});
+
+test.each([
+  ['a freeze', async (ops: Ask) => ops('POST', '/bridge/v1/freeze', {}, { reason: 'a test' }), 503],
+  ['a key that was used for another request', async () => {}, 422],
+])('commands that are not sent because of %s are counted like other refusals', async (_name, act, status) => {
+  const { as, ask, recordsOf, upstream } = await openRefusals();
+  const app = await as({ client_id: 'a-client', settles: true });
+  await app('POST', RESTART, { 'idempotency-key': 'a-key' });
+  await act(ask);
+  for (let count = 0; count < 30; count++)
+    expect((await app('DELETE', PROJECT, { 'idempotency-key': 'a-key' })).status).toBe(status);
+
+  expect(upstream.sent).toHaveLength(1);
+  expect(recordsOf('a-client')).toHaveLength(1 + RECORDED_REFUSALS_MAX);
 });
 
 test('a refused stranger leaves no record at all', async () => {

@@ -49,7 +49,7 @@ export function buildAlerts(deps: AlertsDeps): BuildPage {
 <h2 id="channels">Channels</h2>
 ${channelTable(channels, key, at)}
 <h2>What was told</h2>
-${latest.length === 0 ? empty('Nobody was told anything in the last 40 days.') : toldTable(latest.slice(0, TOLD_PER_PAGE), names, at)}
+${latest.length === 0 ? empty(`None of the latest ${LISTED_ALERTS_MAX} alerts of each channel is about what you may see.`) : toldTable(latest.slice(0, TOLD_PER_PAGE), names, at)}
 <p class="quiet">The page looks at the latest ${LISTED_ALERTS_MAX} alerts of each channel, and shows ${TOLD_PER_PAGE} at most. Alerts are kept for 40 days. A digest counts as one line for each of its alerts.</p>`;
     return { title: 'Alerts', about: 'time', content };
   };

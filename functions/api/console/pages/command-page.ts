@@ -135,6 +135,7 @@ function callbackText({ state, trouble }: CallbackView): string {
 }
 
 function progressOf(state: string, { ended, all }: { readonly ended: number; readonly all: number }): string {
+  if (state === 'awaiting_approval') return 'It waits for a person.';
   if (state === 'queued') return 'It waits for its turn.';
   if (all === 0) return isUnderWay(state) ? 'It is being sent.' : 'It has ended.';
   return isUnderWay(state)
@@ -166,7 +167,7 @@ export function commandState(record: CommandRecord | undefined): string {
   return settled?.outcome ?? 'unknown';
 }
 
-const UNDER_WAY: ReadonlySet<string> = new Set(['queued', 'sent', 'running']);
+const UNDER_WAY: ReadonlySet<string> = new Set(['awaiting_approval', 'queued', 'sent', 'running']);
 
 function isUnderWay(state: string): boolean {
   return UNDER_WAY.has(state);

@@ -78,12 +78,15 @@ export async function muteBanner(
   if (!caller.scopes.has('operations:read')) return undefined;
   const answer = await readBridge(deps, 'listMutes', { caller, ids: {} });
   const { mutes = [] } = (answer ?? {}) as { mutes?: readonly ShownMute[] };
+  const at = pageTimeOf(c, deps.clock);
+  // A mute of the configuration may begin later.
   const whole = mutes.find(
-    ({ project_id, project_ids, action, incident_id }) =>
-      (project_id ?? project_ids ?? action ?? incident_id) === undefined,
+    ({ project_id, project_ids, action, incident_id, created_at }) =>
+      (project_id ?? project_ids ?? action ?? incident_id) === undefined &&
+      Date.parse(created_at) <= at.nowMs,
   );
   if (whole === undefined) return undefined;
-  return html`All alerts are muted, ${timeAndRest(whole.until, pageTimeOf(c, deps.clock))}: ${whole.reason} (${whole.client_id}). <a href="${mutesPath({})}">Mutes</a>`;
+  return html`All alerts are muted, ${timeAndRest(whole.until, at)}: ${whole.reason} (${whole.client_id}). <a href="${mutesPath({})}">Mutes</a>`;
 }
 
 function mutesPage(view: MutesView): Html {

@@ -94,6 +94,7 @@ function failures(figures: ShownRule['figures'], at: PageTime): Html {
 }
 
 function targetList({ targets, managed_by }: ShownRule): Html {
+  if (targets === undefined) return html`<span class="quiet">not known: its targets could not be read</span>`;
   if (targets.length === 0)
     return html`<span class="quiet">${managed_by === undefined ? 'none' : `a part of ${managed_by}`}</span>`;
   return html`<ul class="plain">${targets.map(
