@@ -16,7 +16,7 @@ import { MINUTE_MS } from './bridge.ts';
 import { distinct, type Published } from './promises.ts';
 import { createService, type Service } from './service.ts';
 
-const ACCOUNTS = ['left', 'right'] as const;
+export const ACCOUNTS = ['left', 'right'] as const;
 export type AccountId = (typeof ACCOUNTS)[number];
 
 const ONE_WAY_MS = 5;
@@ -31,6 +31,7 @@ export function twoAccounts() {
   };
   const accepted: Published[] = [];
   const logs: Readonly<Record<string, unknown>>[] = [];
+  const walkAgesMs: number[] = [];
   let callCount = 0;
   let killedAt: number | undefined;
   let running: ReturnType<typeof begin> | undefined;
@@ -39,6 +40,8 @@ export function twoAccounts() {
     services,
     table,
     logs,
+    /** Both accounts and their lane have measured these ages of the oldest reading. */
+    walkAgesMs,
     nowMs: () => scheduler.now(),
     callCount: () => callCount,
     /** The process dies at this call of a port, counted from now on, and the next invocation begins another one. */
@@ -95,7 +98,9 @@ export function twoAccounts() {
     const secret = { current: async () => createSecret('a-key'), refresh: async () => createSecret('a-key') };
     const telemetry = {
       log: (level: string, event: string, fields: object = {}) => void logs.push({ level, event, ...fields }),
-      measure: () => {},
+      measure: (metric: string, value: number) => {
+        if (metric === 'WalkAgeMs') walkAgesMs.push(value);
+      },
       flush: () => {},
     };
     const sync = table.as('poller').sync;
