@@ -379,6 +379,15 @@ describe('alarms', () => {
       expect(Properties.AlarmDescription).toMatch(/Runbook: https:\/\/\S+#[a-z-]+$/);
     }
   });
+
+  test('each name their article as a file, and alerts link nowhere, when no address of the runbook is set', () => {
+    const without = synthesize({ runbook_url: undefined });
+
+    for (const { Properties } of without.ofType('AWS::CloudWatch::Alarm'))
+      expect(Properties.AlarmDescription).toMatch(/Runbook: docs\/operations\.md#[a-z-]+$/);
+    expect(without.filedOf('notifier')).not.toHaveProperty('RUNBOOK_URL');
+    expect(without.text).not.toContain('example.com/operations-bridge');
+  });
 });
 
 describe('privileges', () => {
