@@ -109,7 +109,7 @@ export default defineBridge({
   // A log of the bus, by which a test event is followed to each target; about a dollar for each million of deliveries.
   // bus_log: true,
 
-  // Alarms and alerts link to this page.
+  // Alarms and alerts link to this copy of docs/operations.md; without it they have no such link.
   runbook_url: 'https://git.example.com/operations-bridge/docs/operations.md',
   tags: { team: 'platform' },
 });

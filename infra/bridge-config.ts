@@ -233,11 +233,8 @@ const settings = z.strictObject({
       poller: z.number().int().min(1).max(1_000).optional(),
     })
     .default({}),
-  /** Alarms and alerts send their reader to this page. */
-  runbook_url: z
-    .url()
-    .max(URL_CHARACTERS_MAX)
-    .default('https://example.com/operations-bridge/docs/operations.md'),
+  /** Alarms and alerts link to this copy of docs/operations.md. Without it alarms name the file, and alerts have no such link. */
+  runbook_url: z.url().max(URL_CHARACTERS_MAX).optional(),
   thresholds: z
     .strictObject({
       /** An alarm is raised when a project has not been read completely for this time. */

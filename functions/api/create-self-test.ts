@@ -53,6 +53,9 @@ import { busReaderSettings } from './create-handler.ts';
 import { ALERT_LISTS } from './read-model/alerts.ts';
 import { createBusReader } from './read-model/bus-reader.ts';
 
+/** The rules of the bus name them, and there may be none yet. */
+const UNTRIED_QUEUES = 'sqs:GetQueueAttributes of the dead-letter queues of subscribers';
+
 export function createApiSelfTest(
   environment: ApiEnvironment,
   { clock, newId }: SelfTestPorts,
@@ -66,7 +69,10 @@ export function createApiSelfTest(
     const secretsManager = new SecretsManagerClient({});
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
     const keyingProbe = (id: string) => secretProbe(id, createKeyingSecretSource(secretsManager, id, clock));
-    const keyIds = new Set(accounts.map(({ key_secret_id }) => key_secret_id));
+    const secretIds = new Set([
+      ...accounts.map(({ key_secret_id }) => key_secret_id),
+      ...[settings.signIn?.client_secret_id, environment.SLACK_SECRET_ID, environment.PAGERDUTY_SECRET_ID],
+    ]);
     return {
       name: 'api',
       probes: [
@@ -81,9 +87,11 @@ export function createApiSelfTest(
         keyingProbe(environment.TOKEN_PEPPER_SECRET_ID),
         keyingProbe(environment.QUEUE_KEY_SECRET_ID),
         ...createBusReader(busReaderSettings(environment, settings, clock)).probes,
-        ...[...keyIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
+        ...[...secretIds]
+          .filter((id) => id !== undefined)
+          .map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
       ],
-      untried: [UNTRIED_PUBLISH],
+      untried: [UNTRIED_PUBLISH, ...(settings.deadLetterQueues.length > 0 ? [UNTRIED_QUEUES] : [])],
       accounts: () => servedAccounts({ configured: accounts, rules, table, partitions }),
     };
   };

@@ -33,6 +33,9 @@ import { type CommandsEnvironment, readCommandAccounts } from './invocation.ts';
 /** Only a message that was received can be handed back. */
 const UNTRIED_HAND_BACK = 'sqs:ChangeMessageVisibility';
 
+/** Only a task that waits can be ended. */
+const UNTRIED_CALLBACKS = 'states:SendTaskSuccess, SendTaskFailure and SendTaskHeartbeat';
+
 export function createCommandsSelfTest(
   environment: CommandsEnvironment,
   { clock, newId }: SelfTestPorts,
@@ -61,7 +64,11 @@ export function createCommandsSelfTest(
         ),
         ...[...keyIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
       ],
-      untried: [UNTRIED_PUBLISH, UNTRIED_HAND_BACK],
+      untried: [
+        UNTRIED_PUBLISH,
+        UNTRIED_HAND_BACK,
+        ...(environment.CALLBACKS === 'on' ? [UNTRIED_CALLBACKS] : []),
+      ],
       accounts: () =>
         servedAccounts({ configured: accounts, rules: readAccountRules(environment), table, partitions }),
     };

@@ -42,6 +42,7 @@ import {
 import {
   createRefusalLog,
   createWarmAccounts,
+  hasOnlyPaused,
   type LaneAccount,
   type LaneReport,
   runLane,
@@ -114,7 +115,9 @@ export function createPollerHandler(
     };
     const deps = { accounts, nudges, clock: ports.clock, telemetry: laneTelemetry };
     try {
-      return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
+      const report = await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
+      if (hasOnlyPaused(lane, directory.all().values())) laneTelemetry.measure('WalkAgeMs', 0);
+      return report;
     } finally {
       deadline.clear();
       laneTelemetry.flush();

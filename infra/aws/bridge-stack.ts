@@ -41,7 +41,8 @@ export class BridgeStack extends Stack {
     const queued = { commandsQueue: queue.queue, queueKey: queue.key };
     const api = new Api(this, { config, state, events, ...queued, common: common('api') });
     const commands = new Commands(this, { config, state, events, queue, common: common('commands') });
-    const consoleBaseUrl = api.httpApi.apiEndpoint;
+    const base = config.api.sign_in?.base_url;
+    const consoleBaseUrl = base === undefined ? api.httpApi.apiEndpoint : new URL(base).origin;
     const notifier = new Notifier(this, {
       config,
       state,

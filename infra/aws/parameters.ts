@@ -1,12 +1,13 @@
 /**
  * Defines the parameters of the released template. The stack is built from values that stand for them, and each such
- * value is replaced by a reference to its parameter. What belongs to Slack, to a second account or to the sign-in is left out
- * while the first parameter of it is empty.
+ * value is replaced by a reference to its parameter. What belongs to Slack, to a second account, to the sign-in or to the runbook is
+ * left out while the first parameter of it is empty.
  */
 
 import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/account-rules.ts';
 import { parseJson } from '../../shared/runtime/foreign-text.ts';
 import { type BridgeConfig, parseBridgeConfig } from '../bridge-config.ts';
+import { RUNBOOK_FILE } from './resources/alarms.ts';
 
 interface Parameter {
   readonly description: string;
@@ -17,6 +18,8 @@ interface Parameter {
   readonly maxLength?: number;
   /** What contains the parameter is left out of the template when this condition of it does not hold. */
   readonly condition?: keyof typeof CONDITIONS;
+  /** A sentence that contains the parameter stays, with this text in its place, when the condition does not hold. */
+  readonly without?: string;
   /** The configuration takes this value in the place of the parameter. It must be found nowhere else. */
   readonly standIn: string;
 }
@@ -108,6 +111,7 @@ function signInOfRelease(): NonNullable<BridgeConfig['api']['sign_in']> {
 /** These conditions decide what the template leaves out. */
 export const CONDITIONS = {
   HasSignIn: isGiven('SignInIssuer'),
+  HasRunbook: isGiven('RunbookUrl'),
   HasSlack: isGiven('SlackSecretArn'),
   HasSecondAccount: isGiven('SecondAccountId'),
 };
@@ -194,10 +198,13 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     standIn: secretStandIn('second-key'),
   },
   RunbookUrl: {
-    description: 'Alarms and alerts link to this page.',
-    pattern: '^https?://\\S{1,490}$',
-    constraint: 'It must be a URL.',
-    default: 'https://example.com/operations-bridge/docs/operations.md',
+    description:
+      'Alarms and alerts link to this page, your copy of docs/operations.md. Leave it empty for no links.',
+    pattern: '^$|^https?://\\S{1,490}$',
+    constraint: 'It must be empty, or a URL.',
+    default: '',
+    condition: 'HasRunbook',
+    without: RUNBOOK_FILE,
     standIn: 'https://stand-in-of-runbook.example.com/',
   },
   ...SIGN_IN_PARAMETERS,
@@ -306,9 +313,16 @@ export function hasStandIn(text: string): boolean {
 function textWithParameters(text: string): unknown {
   if (!hasStandIn(text)) return text;
   const condition = conditionOf(text);
+  const sentence = sentenceWithout(text);
+  if (sentence !== undefined) return onlyWhen(condition, computedText(text), sentence);
   const without = condition && JSON.stringify(withoutElements(parseJson(text), condition));
   const isEnough = without !== undefined && conditionOf(without) === undefined;
   return onlyWhen(condition, computedText(text), isEnough ? computedText(without) : undefined);
+}
+
+function sentenceWithout(text: string): string | undefined {
+  const found = Object.values(PARAMETERS).find(({ standIn }) => text !== standIn && text.includes(standIn));
+  return found?.without && text.replaceAll(found.standIn, found.without);
 }
 
 function withoutElements(part: unknown, condition: Parameter['condition']): unknown {

@@ -31,8 +31,8 @@ interface Emitted {
   readonly value: number;
 }
 
-/** Derives the metrics that CloudWatch makes of the lines that production's telemetry writes. */
-function emit(bridgeName: string, metric: MetricName, values: readonly number[]): readonly Emitted[] {
+/** Returns the lines that production's telemetry writes of values that are measured in one invocation. */
+function linesOf(bridgeName: string, metric: MetricName, values: readonly number[]): readonly string[] {
   const lines: string[] = [];
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
     lines.push(
@@ -46,7 +46,12 @@ function emit(bridgeName: string, metric: MetricName, values: readonly number[])
   for (const value of values) telemetry.measure(metric, value);
   telemetry.flush();
   spy.mockRestore();
-  return lines.flatMap((line) => {
+  return lines;
+}
+
+/** Derives the metrics that CloudWatch makes of these lines. */
+function emit(bridgeName: string, metric: MetricName, values: readonly number[]): readonly Emitted[] {
+  return linesOf(bridgeName, metric, values).flatMap((line) => {
     const record = JSON.parse(line) as Record<string, unknown> & {
       _aws: {
         CloudWatchMetrics: { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
@@ -351,6 +356,13 @@ describe('the runbook', () => {
 
     expect(articles.length).toBe(28);
     expect(incomplete.map((article) => article.split('\n')[0])).toEqual([]);
+  });
+
+  test('counts each of the late events of a busy invocation, whose line has a list of their delays', () => {
+    const lines = linesOf('a-bridge', 'PublishDelayMs', [70_000, 90_000]);
+
+    expect(lines.join()).toContain('"PublishDelayMs":[70000,90000]');
+    expect(page).toContain('unnest line.PublishDelayMs into delay | filter delay > 60000');
   });
 
   test('stops functions and schedules that the stack has', () => {

@@ -75,6 +75,39 @@ const isLike = (pattern: string, text: string) => new RegExp(`^${pattern.replace
 /** The partition that a query asks for, or the pattern of partitions of any other call of the table. */
 const partitionIn = (call: string) => /^dynamodb:\w+ (?:of|on) (\S+)/.exec(call)?.[1] ?? '';
 
+describe('the self-test of a bridge with everything set up', () => {
+  const arnOf = (name: string) => `arn:aws:secretsmanager:eu-central-1:111122223333:secret:${name}-AbCdEf`;
+  const queues = JSON.stringify(['arn:aws:sqs:eu-central-1:111122223333:orders-dead-letters']);
+  const whole = {
+    ...variables,
+    SLACK_SECRET_ID: arnOf('slack'),
+    PAGERDUTY_SECRET_ID: arnOf('pagerduty'),
+    SIGN_IN: JSON.stringify({
+      issuer: 'https://login.bridge.test',
+      client_id: 'a-bridge',
+      client_secret_id: arnOf('sign-in'),
+      account_id: account?.account_id,
+      roles: [{ value: 'on-call', scopes: ['viewer'] }],
+    }),
+    DEAD_LETTER_QUEUES: queues,
+    CALLBACKS: 'on',
+  };
+  const api = createApiSelfTest(apiEnvironment.parse(whole), ports)();
+  const commands = createCommandsSelfTest(commandsEnvironment.parse(whole), ports)();
+
+  test.each(['slack', 'pagerduty', 'sign-in'])('api: reads the secret of %s', (name) => {
+    expect(api.probes.map(({ call }) => call)).toContain(`secretsmanager:GetSecretValue of ${arnOf(name)}`);
+  });
+
+  test('names the queues of subscribers and the callbacks as not tried, and only where there are some', () => {
+    expect(api.untried).toContain('sqs:GetQueueAttributes of the dead-letter queues of subscribers');
+    expect(commands.untried).toContain('states:SendTaskSuccess, SendTaskFailure and SendTaskHeartbeat');
+    expect([...selfTests.api.untried, ...selfTests.commands.untried].join()).not.toMatch(
+      /states:|GetQueueAttributes/,
+    );
+  });
+});
+
 const NAMES = Object.keys(selfTests) as FunctionName[];
 
 describe('the self-test of a function and its role', () => {

@@ -36,3 +36,14 @@ test('the API gets the settings of the sign-in, and may read the secret of the c
     { Sid: 'Secrets', Action: 'secretsmanager:GetSecretValue', Effect: 'Allow' },
   ]);
 });
+
+test('links of alerts lead to the address at which people sign in', () => {
+  const consoleOf = (changes: object) =>
+    synthesize({ api: { ...example.api, sign_in: { ...signIn, ...changes } } })
+      .ofType('AWS::Lambda::Function')
+      .map(({ Properties }) => Properties.Environment?.Variables?.CONSOLE_BASE_URL as unknown)
+      .filter((url) => url !== undefined);
+
+  expect(consoleOf({ base_url: 'https://bridge.example/' })).toEqual(['https://bridge.example']);
+  expect(consoleOf({})).toEqual([expect.objectContaining({ 'Fn::GetAtt': expect.anything() })]);
+});

@@ -26,7 +26,7 @@ const made = new Map<string, Synthesized>();
 
 /** Files that share a process share the stack of a configuration, too. Throws when a rule finds something that is not acknowledged. */
 export function synthesize(changes: Partial<BridgeConfigInput> = {}): Synthesized {
-  const key = JSON.stringify(changes);
+  const key = JSON.stringify(changes, (_name, value: unknown) => (value === undefined ? 'unset' : value));
   const known = made.get(key) ?? synthesizeAnew(changes);
   made.set(key, known);
   return known;

@@ -1,5 +1,6 @@
 /** Compares what is deployed with the definitions that the code and the local bridge use. */
 
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
 import { alertRulePattern } from '../../functions/notifier/deciding/notice-of-event.ts';
@@ -90,7 +91,22 @@ describe('the table', () => {
       TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
     });
   });
+
+  test('gets the same expiry, protection and recovery back when it is restored by hand', () => {
+    const commands = section('docs/operations.md', '## Restoring the table');
+
+    expect(commands).toContain('--time-to-live-specification Enabled=true,AttributeName=expires_at');
+    expect(commands).toContain('--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true');
+    expect(commands).toContain('--table-name "$NAME" --deletion-protection-enabled');
+    expect(commands).toContain('restore-table-from-backup --target-table-name "$NAME"');
+  });
 });
+
+/** Returns the text of a page from a heading to the next one of its rank or above. */
+function section(page: string, heading: string): string {
+  const [, text = ''] = readFileSync(page, 'utf8').split(`${heading}\n`);
+  return text.split(/^#{1,2} /m)[0] ?? '';
+}
 
 describe('the functions', () => {
   test.each(FUNCTIONS)('%s has an environment that its own schema accepts', (name) => {
@@ -362,6 +378,15 @@ describe('alarms', () => {
       expect(Properties.AlarmActions).toHaveLength(1);
       expect(Properties.AlarmDescription).toMatch(/Runbook: https:\/\/\S+#[a-z-]+$/);
     }
+  });
+
+  test('each name their article as a file, and alerts link nowhere, when no address of the runbook is set', () => {
+    const without = synthesize({ runbook_url: undefined });
+
+    for (const { Properties } of without.ofType('AWS::CloudWatch::Alarm'))
+      expect(Properties.AlarmDescription).toMatch(/Runbook: docs\/operations\.md#[a-z-]+$/);
+    expect(without.filedOf('notifier')).not.toHaveProperty('RUNBOOK_URL');
+    expect(without.text).not.toContain('example.com/operations-bridge');
   });
 });
 

@@ -47,9 +47,9 @@ export const alarmMutants: readonly NamedMutant[] = [
   ),
   dropped(
     POLL_ACCOUNT,
-    "if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);",
+    "if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));",
     AN_INVOCATION,
-    'void oldestMs;',
+    'void isKnown;',
   ),
   dropped(POLL_ACCOUNT, "if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);", AN_INVOCATION),
   dropped(

@@ -234,6 +234,14 @@ describe('the parameters of the template', () => {
     expect(readSecretsIn(JSON.parse(deployed({ SlackSecretArn: SLACK })))).toContain(SLACK);
   });
 
+  test('leave no link in alerts without an address of the runbook, and name the articles in alarms as a file', () => {
+    expect(deployed({})).not.toContain('RUNBOOK_URL');
+    expect(deployed({})).toContain('Runbook: docs/operations.md#no-complete-walk');
+    const given = deployed({ RunbookUrl: 'https://wiki.bridge.test/runbook' });
+    expect(given).toContain('"RUNBOOK_URL":"https://wiki.bridge.test/runbook"');
+    expect(given).toContain('Runbook: https://wiki.bridge.test/runbook#no-complete-walk');
+  });
+
   test('is refused before anything changes when only the issuer is given', () => {
     const { Rules, Conditions } = template();
 

@@ -252,14 +252,16 @@ function isListingAwaited({ endedAtMs, isBeingRead }: Listings): boolean {
 
 function measureInvocation(
   { clock, telemetry, status }: InvocationDeps,
-  { projects, readings, health }: AccountMemory,
+  { projects, listings, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
   const nowMs = clock.now();
   const visibleIds = visibleIdsOf(projects);
   startReadingAges(readings, visibleIds, nowMs);
   const oldestMs = oldestReadingMs(readings, visibleIds);
-  if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);
+  // An account that is known to have no project is not behind.
+  const isKnown = oldestMs !== undefined || listings.endedAtMs !== undefined;
+  if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));
   telemetry.measure('ProjectsPolled', pollCount);
   const throttledPercent = status.tally.takeThrottledPercent();
   if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);

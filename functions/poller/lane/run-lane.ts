@@ -254,6 +254,12 @@ export function settingsOfLane(lane: Lane, served: Iterable<Served>): readonly P
     .map(({ settings }) => settings);
 }
 
+/** Such a lane measures nothing of an account, and is not behind. A lane without accounts leaves that to the others. */
+export function hasOnlyPaused(lane: Lane, served: Iterable<Served>): boolean {
+  const accounts = ofLane(lane, served);
+  return accounts.length > 0 && accounts.every(({ state }) => state === 'paused');
+}
+
 /**
  * Returns a function that logs each account of the lane that the deployment does not allow, once for each reason in the
  * life of the process. Without this line nobody would learn from the poller why an account is not polled.

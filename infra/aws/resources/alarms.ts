@@ -40,6 +40,9 @@ export interface AlarmParts {
   readonly notifier: Notifier;
 }
 
+/** The project has no public address, so a description names this file of it when no address of a copy is set. */
+export const RUNBOOK_FILE = 'docs/operations.md';
+
 export class Alarms extends Construct {
   constructor(scope: Construct, parts: AlarmParts) {
     super(scope, 'Alarms');
@@ -49,7 +52,7 @@ export class Alarms extends Construct {
       const article = name.replace(/:.*/, '');
       const alarm = new cloudwatch.Alarm(this, name.replaceAll(':', '-'), {
         alarmName: `${parts.config.name}-${name.replaceAll(':', '-')}`,
-        alarmDescription: `${means} Runbook: ${parts.config.runbook_url}#${article}`,
+        alarmDescription: `${means} Runbook: ${parts.config.runbook_url ?? RUNBOOK_FILE}#${article}`,
         metric,
         threshold,
         evaluationPeriods: periods,

@@ -100,7 +100,7 @@ export class Notifier extends Construct {
       TABLE_NAME: state.table.tableName,
       ALERT_POLICY: JSON.stringify(config.alerts.policy),
       CONSOLE_BASE_URL: consoleBaseUrl,
-      RUNBOOK_URL: config.runbook_url,
+      ...(config.runbook_url !== undefined && { RUNBOOK_URL: config.runbook_url }),
       POWERTOOLS_SERVICE_NAME: 'notifier',
     };
     return { ...(environment as Record<string, string>), ...this.channelEnvironmentOf(config) };

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import type { CommandState } from '../../../shared/commands/queued-command.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { EXIT_CODES, type ExitCode, parseDuration, UsageError } from '../../process/command.ts';
 import { within } from '../../process/surroundings.ts';
@@ -26,7 +27,7 @@ interface WaitValues {
 export const OUTCOME_CODES = {
   succeeded: 'it succeeded',
   failed: 'it failed',
-  refused: 'it was refused, or was withdrawn or expired before it was sent; or see the message',
+  refused: 'it was refused or denied, or was withdrawn or expired before it was sent; or see the message',
   unknown: 'it is not known whether the upstream carried it out',
   timed_out: 'it had not ended when the time was over',
   interrupted: 'Ctrl-C came before it ended',
@@ -181,16 +182,20 @@ export interface Outcome {
   readonly reason?: string | undefined;
 }
 
+/** A state that a newer bridge may have is not among them. */
 const QUEUED_KINDS: Readonly<Record<string, Outcome['kind']>> = {
+  awaiting_approval: 'pending',
   queued: 'pending',
   sent: 'pending',
   running: 'pending',
   succeeded: 'succeeded',
+  failed: 'failed',
   refused: 'refused',
   expired: 'refused',
   cancelled: 'refused',
+  denied: 'refused',
   unknown: 'unknown',
-};
+} satisfies Record<CommandState, Outcome['kind']>;
 
 const queuedCommandAnswer = z.looseObject({
   command: z.looseObject({

@@ -218,11 +218,10 @@ describe('the page to which a sign-in leads', () => {
 
 describe('the cookies of a sign-in', () => {
   test('are for their paths alone, out of reach of scripts, and over https only for https', async () => {
-    const { api, start } = await startBridgeWithProvider({
-      settings: { base_url: 'https://bridge.example' },
-    });
+    const plain = await startBridgeWithProvider();
+    const { api } = await startBridgeWithProvider({ settings: { base_url: 'https://bridge.example' } });
 
-    const { headers } = await createPersonWithBrowser().send(start);
+    const { headers } = await createPersonWithBrowser().send(plain.start);
     const secure = await api.app.request('https://bridge.example/console/sign-in/start');
 
     expect(headers.get('set-cookie')).toMatch(

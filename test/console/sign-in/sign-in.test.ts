@@ -23,6 +23,24 @@ describe('a person', () => {
     expect([events.status, events.text]).toEqual([200, expect.stringContaining('ada@example.com')]);
   });
 
+  test('who begins at another address than that of the settings goes there first, and only once', async () => {
+    const settings = { base_url: 'https://bridge.example' };
+    const { api } = await startBridgeWithProvider({ settings });
+    const locationOf = async (url: string) => (await api.app.request(url)).headers.get('location') ?? '';
+
+    const moved = await locationOf('https://gateway.example/console/sign-in/start?next=/console/events');
+    // A proxy may show the bridge another host than that of the browser.
+    const { pathname, search } = new URL(moved);
+    const behindProxy = await api.app.request(`https://gateway.example${pathname}${search}`);
+
+    expect(moved).toBe('https://bridge.example/console/sign-in/start?next=%2Fconsole%2Fevents&moved=1');
+    for (const to of [await locationOf(moved), behindProxy.headers.get('location') ?? ''])
+      expect(new URL(to).searchParams.get('redirect_uri')).toBe(
+        'https://bridge.example/console/sign-in/callback',
+      );
+    expect(behindProxy.headers.get('set-cookie')).toContain('bridge_sign_in=');
+  });
+
   test('may do what the first of their roles allows, and nothing of another role', async () => {
     const { provider, origin, signIn } = await startBridgeWithProvider();
     provider.setClaims({ groups: ['no-reading', 'team-blue'] });

@@ -287,6 +287,7 @@ const waiting: readonly Scenario[] = [
       ['refused', 2, 'refused', 'was not carried out (refused).'],
       ['expired', 2, 'refused', 'was not carried out (expired).'],
       ['cancelled', 2, 'refused', 'was not carried out (cancelled).'],
+      ['denied', 2, 'refused', 'was not carried out (denied).'],
       ['unknown', 3, 'unknown', 'may have been carried out, which is not known.'],
     ] as const
   ).map(
@@ -295,7 +296,9 @@ const waiting: readonly Scenario[] = [
       args: [...create, '--queue', '--wait', '--json'],
       script: [
         asks(BRANCHES, queued),
-        ...['queued', 'sent', 'running'].map((each) => asks(`${QUEUED}?wait=25`, inLine(each))),
+        ...['awaiting_approval', 'queued', 'sent', 'running'].map((each) =>
+          asks(`${QUEUED}?wait=25`, inLine(each)),
+        ),
         asks(`${QUEUED}?wait=25`, inLine(state, 'for a reason')),
       ],
       code,
@@ -304,7 +307,7 @@ const waiting: readonly Scenario[] = [
         new RegExp(`cmd-1: ${state}: for a reason`),
         new RegExp(`^The command ${words.replaceAll(/[().]/g, '\\$&')}$`, 'm'),
       ],
-      waits: [3, 3],
+      waits: [4, 4],
     }),
   ),
   {

@@ -184,6 +184,16 @@ const commands: readonly Scenario[] = [
     waits: [2, 2],
   },
   {
+    title:
+      'waits for a command for as long as a person has not decided on it, and ends with 2 when it is denied',
+    args: ['wait', 'command', 'cmd-1', '--json'],
+    script: [asks(QUEUED, inLine('awaiting_approval')), asks(QUEUED, inLine('denied'))],
+    code: 2,
+    json: { outcome: 'refused', state: 'denied' },
+    notes: [/command cmd-1: awaiting_approval/],
+    waits: [1, 1],
+  },
+  {
     title: 'looks for a command that was sent at once in its project',
     args: ['wait', 'command', 'cmd-1', '--project', 'p-1'],
     script: [asks(QUEUED, noCommand), asks(SENT, noCommand), asks(QUEUED, noCommand), asks(SENT, settled)],

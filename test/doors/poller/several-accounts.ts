@@ -31,6 +31,7 @@ export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], 
   ) as Readonly<Record<Id, Service>>;
   const accepted: Published[] = [];
   const logs: Readonly<Record<string, unknown>>[] = [];
+  const walkAgesMs: number[] = [];
   let callCount = 0;
   let killedAt: number | undefined;
   let running: ReturnType<typeof begin> | undefined;
@@ -41,6 +42,8 @@ export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], 
     watched,
     table,
     logs,
+    /** Both accounts and their lane have measured these ages of the oldest reading. */
+    walkAgesMs,
     nowMs: () => scheduler.now(),
     callCount: () => callCount,
     /** The process dies at this call of a port, counted from now on, and the next invocation begins another one. */
@@ -97,7 +100,9 @@ export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], 
     const secret = { current: async () => createSecret('a-key'), refresh: async () => createSecret('a-key') };
     const telemetry = {
       log: (level: string, event: string, fields: object = {}) => void logs.push({ level, event, ...fields }),
-      measure: () => {},
+      measure: (metric: string, value: number) => {
+        if (metric === 'WalkAgeMs') walkAgesMs.push(value);
+      },
       flush: () => {},
     };
     const sync = table.as('poller').sync;

@@ -84,6 +84,8 @@ export function addProviderSignIn(app: Hono, deps: ProviderSignInDeps): void {
 async function start(deps: ProviderSignInDeps, { provider, signIn }: Offer, c: Context): Promise<Response> {
   const asked = c.req.query('next') ?? '';
   const next = isOwnPath(asked) ? asked : '/console';
+  const elsewhere = otherStart(c, signIn.base_url, next);
+  if (elsewhere !== undefined) return c.redirect(elsewhere, 303);
   try {
     const { url, checks } = await provider.begin(new URL(CALLBACK, baseUrlOf(c, signIn.base_url)));
     const pending = { ...checks, id: deps.newId(), next, ends_at_ms: deps.clock.now() + SIGN_IN_MS_MAX };
@@ -95,6 +97,16 @@ async function start(deps: ProviderSignInDeps, { provider, signIn }: Offer, c: C
     const { kind, detail } = failureOf(error);
     return refuse(deps, c, { provider, next, why: { kind, detail } });
   }
+}
+
+/**
+ * The provider sends the browser back to the configured address, so the cookie has to be made there. A proxy may show the bridge
+ * another host than that of the browser, so the browser is moved only once.
+ */
+function otherStart(c: Context, base: string | undefined, next: string): string | undefined {
+  if (base === undefined || c.req.query('moved') !== undefined) return undefined;
+  const there = new URL(`/console/sign-in/start?${new URLSearchParams({ next, moved: '1' })}`, base);
+  return there.host === new URL(c.req.url).host ? undefined : there.href;
 }
 
 async function comeBack(deps: ProviderSignInDeps, offer: Offer, c: Context): Promise<Response> {
