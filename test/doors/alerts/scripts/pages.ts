@@ -84,6 +84,19 @@ export const pages: readonly Script[] = [
   },
   {
     ...ONLY,
+    name: 'old-pages',
+    says: 'Fifty pages of what was given up are open, so a further one joins the rest; a week later they are forgotten, and each new trouble has a page of its own.',
+    steps: [
+      ...each({ from: '0:00', every: '20:00', count: 50 }, (number) => givesUp(inProject(number))),
+      ...at('17:00:00', givesUp(inProject(51)), givesUp(inProject(52))),
+      ...at('190:00:00', givesUp(inProject(53))),
+      ...at('190:20:00', givesUp(inProject(54))),
+    ],
+    isLong: true,
+    until: '191:00:00',
+  },
+  {
+    ...ONLY,
     name: 'warnings-at-pagerduty',
     says: 'The policy lets PagerDuty have warnings: four share a page, and the one that becomes critical opens another, which a later warning joins.',
     policy: { channels: { pagerduty: { severity_min: 'warning' } }, patience_seconds: 0 },
