@@ -130,20 +130,23 @@ async function announceMutes({ store, policy, clock }: NotifierDeps, channel: Ch
 }
 
 /** Reminds people once a day of what was reported as failing and has not ended since. */
-async function addReminders({ store, policy, clock }: NotifierDeps, channel: string): Promise<void> {
+async function addReminders(deps: NotifierDeps, channel: string): Promise<void> {
+  const { store, policy, clock } = deps;
   for (const stored of await store.reminders.listReminders(channel)) {
     if (!stored.isReadable) continue;
     const { incident } = stored;
     const reminder = reminderOf(stored.key.sk, incident, clock.now());
     if (reminder !== undefined && mutedUntilMs(reminder, policy, clock.now()) > 0) continue;
-    if (reminder !== undefined && !(await isAcknowledgedNow(store, reminder)))
-      await store.inbox.add(channel, reminder);
+    if (reminder !== undefined && (await isWanted(deps, reminder))) await store.inbox.add(channel, reminder);
     await store.incidents.change(channel, stored, (found) => postponed(found, clock.now()));
   }
 }
 
-async function isAcknowledgedNow({ readAcknowledged }: AlertStore, reminder: Notice): Promise<boolean> {
-  return (await readAcknowledged()).some((record) => isAcknowledged(reminder, record));
+/** Nobody is reminded of a channel that is no longer set up, or of what a person has acknowledged. */
+async function isWanted({ store, channels }: NotifierDeps, reminder: Notice): Promise<boolean> {
+  const { channel: about } = reminder;
+  if (about !== undefined && !channels.some(({ name }) => name === about)) return false;
+  return !(await store.readAcknowledged()).some((record) => isAcknowledged(reminder, record));
 }
 
 function reminderOf(name: string, incident: Incident, nowMs: number): Notice | undefined {

@@ -247,8 +247,11 @@ export async function settlePages(turn: Turn): Promise<void> {
   await hold(turn, { pages: left });
 }
 
-/** Resolves to how the incidents of the pages stand. A channel that takes no alerts has no record, and its own item says so. */
-async function recordsOf({ store }: NotifierDeps, pages: readonly Page[]): Promise<Records> {
+/**
+ * Resolves to how the incidents of the pages stand. A channel that takes no alerts has no record, and its own item says so
+ * for as long as it is set up.
+ */
+async function recordsOf({ store, channels }: NotifierDeps, pages: readonly Page[]): Promise<Records> {
   const byAccount = Map.groupBy(
     pages.filter(({ channel }) => channel === undefined),
     ({ account_id }) => account_id,
@@ -263,9 +266,9 @@ async function recordsOf({ store }: NotifierDeps, pages: readonly Page[]): Promi
   );
   for (const { channel, incident_ids } of pages) {
     if (channel === undefined) continue;
-    const { deaf_reported_ms } = await store.channels.read(channel);
-    for (const id of incident_ids)
-      records.set(id, { state: deaf_reported_ms === undefined ? 'recovered' : 'failing' });
+    const isSetUp = channels.some(({ name }) => name === channel);
+    const isDeaf = isSetUp && (await store.channels.read(channel)).deaf_reported_ms !== undefined;
+    for (const id of incident_ids) records.set(id, { state: isDeaf ? 'failing' : 'recovered' });
   }
   return records;
 }
