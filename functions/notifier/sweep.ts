@@ -8,6 +8,7 @@ import {
   DEAF_MS,
   deafMsOf,
   type IncidentRecord,
+  incidentIdOf,
   incidentOf,
   subjectOfIncident,
   withoutAnnouncement,
@@ -129,7 +130,10 @@ async function announceMutes({ store, policy, clock }: NotifierDeps, channel: Ch
   }
 }
 
-/** Reminds people once a day of what was reported as failing and has not ended since. */
+/**
+ * Reminds people once a day of what was reported as failing and has not ended since. What nothing will end any more is
+ * forgotten: its account was removed, or its record has expired, with whatever a person has said of it.
+ */
 async function addReminders(deps: NotifierDeps, channel: string): Promise<void> {
   const { store, policy, clock } = deps;
   for (const stored of await store.reminders.listReminders(channel)) {
@@ -137,9 +141,21 @@ async function addReminders(deps: NotifierDeps, channel: string): Promise<void> 
     const { incident } = stored;
     const reminder = reminderOf(stored.key.sk, incident, clock.now());
     if (reminder !== undefined && mutedUntilMs(reminder, policy, clock.now()) > 0) continue;
+    if (reminder !== undefined && (await isForgotten(deps, reminder))) {
+      await store.incidents.change(channel, stored, withoutReminder);
+      continue;
+    }
     if (reminder !== undefined && (await isWanted(deps, reminder))) await store.inbox.add(channel, reminder);
     await store.incidents.change(channel, stored, (found) => postponed(found, clock.now()));
   }
+}
+
+/** No record describes a channel. */
+async function isForgotten({ store }: NotifierDeps, reminder: Notice): Promise<boolean> {
+  const { account_id, channel } = reminder;
+  if (channel !== undefined) return false;
+  const record = await store.incidentsOf(account_id).read(incidentIdOf(incidentOf(reminder)));
+  return record === undefined || (await store.isRemoved(account_id));
 }
 
 /** Nobody is reminded of a channel that is no longer set up, or of what a person has acknowledged. */
@@ -167,10 +183,13 @@ function reminderOf(name: string, incident: Incident, nowMs: number): Notice | u
 }
 
 function postponed(incident: Incident, nowMs: number): Incident {
-  const { remind_at_ms: _due, ...rest } = incident;
   return standingOf(incident.operations) === 'failing'
-    ? { ...rest, remind_at_ms: nowMs + REMINDER_MS }
-    : rest;
+    ? { ...incident, remind_at_ms: nowMs + REMINDER_MS }
+    : withoutReminder(incident);
+}
+
+function withoutReminder({ remind_at_ms: _due, ...rest }: Incident): Incident {
+  return rest;
 }
 
 /** Moves notices that a version before 2026-11 left inside an incident's item into items of their own. */
