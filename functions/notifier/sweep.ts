@@ -130,6 +130,9 @@ async function announceMutes({ store, policy, clock }: NotifierDeps, channel: Ch
   }
 }
 
+/** A muted reminder is looked at again after this time, because a mute can be lifted. Meanwhile it does not stand before others. */
+const MUTED_FOR_MS = HOUR_MS;
+
 /**
  * Reminds people once a day of what was reported as failing and has not ended since. What nothing will end any more is
  * forgotten: its account was removed, or its record has expired, with whatever a person has said of it.
@@ -140,7 +143,12 @@ async function addReminders(deps: NotifierDeps, channel: string): Promise<void> 
     if (!stored.isReadable) continue;
     const { incident } = stored;
     const reminder = reminderOf(stored.key.sk, incident, clock.now());
-    if (reminder !== undefined && mutedUntilMs(reminder, policy, clock.now()) > 0) continue;
+    const mutedMs = reminder === undefined ? 0 : mutedUntilMs(reminder, policy, clock.now());
+    if (mutedMs > 0) {
+      const remind_at_ms = Math.min(mutedMs, clock.now() + MUTED_FOR_MS);
+      await store.incidents.change(channel, stored, (found) => ({ ...found, remind_at_ms }));
+      continue;
+    }
     if (reminder !== undefined && (await isForgotten(deps, reminder))) {
       await store.incidents.change(channel, stored, withoutReminder);
       continue;

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { acknowledge, createIncidentStore, incidentIdOf } from '../../shared/alerts/incidents.ts';
+import { createMuteStore } from '../../shared/alerts/mutes.ts';
 import { accountDegraded } from '../../shared/events/catalog.ts';
 import { accountItemKey } from '../../shared/store/keys.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
@@ -49,4 +50,30 @@ test('they do not come back when the record of an acknowledged incident has expi
   await days(notifier, 50);
 
   expect(remindersOf(notifier)).toEqual([]);
+});
+
+test('they come although a hundred others are muted, and those follow within an hour of the end of their mute', async () => {
+  const notifier = aNotifier();
+  const { clock, table, indexes, deliver, pass } = notifier;
+  for (let place = 0; place < 100; place++)
+    await deliver(
+      anEvent({ account_id: 'dark', project_id: `project-${place}`, operation_id: `op-${place}` }),
+    );
+  await pass(5);
+  await deliver(anEvent({ operation_id: 'op-main' }));
+  const mutes = createMuteStore(table.as('api'), indexes, 'dark', { clock });
+  await mutes.add({
+    mute_id: 'mute-1',
+    reason: 'a migration',
+    client_id: 'marta',
+    durationMs: 10 * DAY_MINUTES * MINUTE_MS,
+  });
+  await days(notifier, 3);
+  await pass(5);
+  const during = remindersOf(notifier);
+  await mutes.lift('mute-1', 'marta');
+  await pass(65);
+
+  expect(during.map(({ account_id }) => account_id)).toEqual(['main', 'main', 'main']);
+  expect(remindersOf(notifier).filter(({ account_id }) => account_id === 'dark')).toHaveLength(100);
 });
