@@ -1,4 +1,4 @@
-/** Defines what the notifier reads and writes in the table: its notices, incidents and channels, what is usual, and what is muted. */
+/** Defines what the notifier reads and writes in the table: its notices, incidents and channels, what is usual, what is muted, and which accounts were removed. */
 
 import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents.ts';
 import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes.ts';
@@ -22,6 +22,7 @@ export const notifierAccess = {
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     protocol: [...KEY, ...PROJECT_NAMES_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
+    accounts: [...KEY, 'state'],
   },
   readsMany: ['alerts', 'insights', 'mutes', 'incidents'],
   updates: {

@@ -19,7 +19,7 @@ import { isoTimeOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import { alertListOf, alertNoticeKey, alertParkedKey } from '../../shared/store/keys.ts';
+import { accountItemKey, alertListOf, alertNoticeKey, alertParkedKey } from '../../shared/store/keys.ts';
 import {
   type IndexPage,
   type IndexPosition,
@@ -101,6 +101,8 @@ export interface AlertStore {
    * acknowledgement has changed within a day.
    */
   readonly readAcknowledged: () => Promise<readonly IncidentRecord[]>;
+  /** Resolves to whether a person has removed the account. One that the configuration names is never removed. */
+  readonly isRemoved: (accountId: string) => Promise<boolean>;
 }
 
 interface NoticeInbox {
@@ -179,6 +181,7 @@ export function createAlertStore(
       );
     },
     readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
+    isRemoved: async (accountId) => (await table.get(accountItemKey(accountId)))?.['state'] === 'removed',
     mutes: {
       readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable),
       keepConfigured: createConfiguredMutes(table).keepConfigured,

@@ -8,6 +8,7 @@ import {
   DEAF_MS,
   deafMsOf,
   type IncidentRecord,
+  incidentIdOf,
   incidentOf,
   subjectOfIncident,
   withoutAnnouncement,
@@ -129,21 +130,47 @@ async function announceMutes({ store, policy, clock }: NotifierDeps, channel: Ch
   }
 }
 
-/** Reminds people once a day of what was reported as failing and has not ended since. */
-async function addReminders({ store, policy, clock }: NotifierDeps, channel: string): Promise<void> {
+/** A muted reminder is looked at again after this time, because a mute can be lifted. Meanwhile it does not stand before others. */
+const MUTED_FOR_MS = HOUR_MS;
+
+/**
+ * Reminds people once a day of what was reported as failing and has not ended since. What nothing will end any more is
+ * forgotten: its account was removed, or its record has expired, with whatever a person has said of it.
+ */
+async function addReminders(deps: NotifierDeps, channel: string): Promise<void> {
+  const { store, policy, clock } = deps;
   for (const stored of await store.reminders.listReminders(channel)) {
     if (!stored.isReadable) continue;
     const { incident } = stored;
     const reminder = reminderOf(stored.key.sk, incident, clock.now());
-    if (reminder !== undefined && mutedUntilMs(reminder, policy, clock.now()) > 0) continue;
-    if (reminder !== undefined && !(await isAcknowledgedNow(store, reminder)))
-      await store.inbox.add(channel, reminder);
+    const mutedMs = reminder === undefined ? 0 : mutedUntilMs(reminder, policy, clock.now());
+    if (mutedMs > 0) {
+      const remind_at_ms = Math.min(mutedMs, clock.now() + MUTED_FOR_MS);
+      await store.incidents.change(channel, stored, (found) => ({ ...found, remind_at_ms }));
+      continue;
+    }
+    if (reminder !== undefined && (await isForgotten(deps, reminder))) {
+      await store.incidents.change(channel, stored, withoutReminder);
+      continue;
+    }
+    if (reminder !== undefined && (await isWanted(deps, reminder))) await store.inbox.add(channel, reminder);
     await store.incidents.change(channel, stored, (found) => postponed(found, clock.now()));
   }
 }
 
-async function isAcknowledgedNow({ readAcknowledged }: AlertStore, reminder: Notice): Promise<boolean> {
-  return (await readAcknowledged()).some((record) => isAcknowledged(reminder, record));
+/** No record describes a channel. */
+async function isForgotten({ store }: NotifierDeps, reminder: Notice): Promise<boolean> {
+  const { account_id, channel } = reminder;
+  if (channel !== undefined) return false;
+  const record = await store.incidentsOf(account_id).read(incidentIdOf(incidentOf(reminder)));
+  return record === undefined || (await store.isRemoved(account_id));
+}
+
+/** Nobody is reminded of a channel that is no longer set up, or of what a person has acknowledged. */
+async function isWanted({ store, channels }: NotifierDeps, reminder: Notice): Promise<boolean> {
+  const { channel: about } = reminder;
+  if (about !== undefined && !channels.some(({ name }) => name === about)) return false;
+  return !(await store.readAcknowledged()).some((record) => isAcknowledged(reminder, record));
 }
 
 function reminderOf(name: string, incident: Incident, nowMs: number): Notice | undefined {
@@ -164,10 +191,13 @@ function reminderOf(name: string, incident: Incident, nowMs: number): Notice | u
 }
 
 function postponed(incident: Incident, nowMs: number): Incident {
-  const { remind_at_ms: _due, ...rest } = incident;
   return standingOf(incident.operations) === 'failing'
-    ? { ...rest, remind_at_ms: nowMs + REMINDER_MS }
-    : rest;
+    ? { ...incident, remind_at_ms: nowMs + REMINDER_MS }
+    : withoutReminder(incident);
+}
+
+function withoutReminder({ remind_at_ms: _due, ...rest }: Incident): Incident {
+  return rest;
 }
 
 /** Moves notices that a version before 2026-11 left inside an incident's item into items of their own. */

@@ -1,7 +1,8 @@
 /** Defines what the notifier and the API share of the apps of Slack and PagerDuty: their secrets, the buttons under messages, and a page, which is one trouble for which PagerDuty wakes a person. */
 
 import * as z from 'zod';
-import { GRAVITIES, type IncidentRecord, isOpen } from './incidents.ts';
+import { DAY_MS } from '../records/time.ts';
+import { GRAVITIES, type IncidentRecord, isOngoing, isOpen } from './incidents.ts';
 
 const page = z.object({
   /** PagerDuty knows the page by this `dedup_key`. */
@@ -56,6 +57,22 @@ export function isPageOver(
     const record = records.get(id);
     return record !== undefined && !isOpen(record);
   });
+}
+
+/** A page is remembered for this long after an incident joined it, unless something of it goes on. */
+const PAGE_KEPT_MS = 7 * DAY_MS;
+
+/**
+ * Returns whether the page is left to the person who resolves it at PagerDuty: nothing of it has gone on for a week, and no
+ * record of its incidents will say that it has ended. It would otherwise count as open for ever.
+ */
+export function isPageForgotten(
+  { incident_ids, joined_at_ms }: Page,
+  records: ReadonlyMap<string, Pick<IncidentRecord, 'state'>>,
+  nowMs: number,
+): boolean {
+  if (nowMs - joined_at_ms < PAGE_KEPT_MS) return false;
+  return !incident_ids.some((id) => isOngoing(records.get(id)?.state ?? 'unknown'));
 }
 
 const routingKey = z.string().regex(/^[A-Za-z0-9]{32}$/);

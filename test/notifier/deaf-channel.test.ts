@@ -5,8 +5,11 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deafChannelReasons } from '../../functions/api/read-model/alerts.ts';
+import { createPagerDutyChannel } from '../../functions/notifier/channels/pagerduty.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
 import { type Resource, synthesize } from '../aws/stack-under-test.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
+import { createPagerDuty, ROUTING_KEY } from './channels/pagerduty-stand-in.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -100,6 +103,36 @@ describe('a channel whose webhook was revoked', () => {
     expect(early).toEqual([]);
     expect(late.join()).toMatch(/alert channel slack has taken nothing for 15 min.*\(down\)/);
     expect(await reasons()).toEqual([]);
+  });
+});
+
+describe('a channel that is taken out of the configuration while it takes no messages', () => {
+  test('is named by no reminder, and its page at PagerDuty is resolved', async () => {
+    const { deps, deliver, slack, email, pass, wait, clock } = aNotifier();
+    const service = createPagerDuty(clock);
+    const pagerDuty = createPagerDutyChannel({
+      credentials: { current: async () => createSecret(ROUTING_KEY) },
+      links: {},
+      clock: { ...clock, sleep: () => new Promise(() => {}) },
+      fetch: service.fetch,
+    });
+    const others = [email.channel, { name: 'pagerduty', ...pagerDuty }];
+    Object.assign(deps, { channels: [slack.channel, ...others] });
+    slack.state = 'down';
+    await deliver(anEvent());
+    await pass(20);
+    const before = service.openAlerts().length;
+    Object.assign(deps, { channels: others });
+    for (let day = 0; day < 5; day++) {
+      wait(24 * 60 * MINUTE_MS);
+      await pass(2);
+    }
+
+    const aboutSlack = email.messages.flatMap(({ message }) =>
+      message.flat().filter(({ channel }) => channel === 'slack'),
+    );
+    expect(aboutSlack.map(({ kind }) => kind)).toEqual(['channel_deaf']);
+    expect([before, service.openAlerts().length]).toEqual([1, 0]);
   });
 });
 

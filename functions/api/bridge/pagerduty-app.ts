@@ -1,11 +1,14 @@
-/** Takes what PagerDuty's webhook (v3) sends: a person who acknowledges a page there has acknowledged its incidents here. */
+/**
+ * Takes what PagerDuty's webhook (v3) sends: a person who acknowledges a page there has
+ * acknowledged its incidents here, and one who resolves it has acknowledged what was given up.
+ */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
 import { type Page, pagerDutyIntegrationOf, pagesSchema } from '../../../shared/alerts/channel-apps.ts';
-import { type IncidentStore, isOpen, keyPart } from '../../../shared/alerts/incidents.ts';
+import { type IncidentStore, isOngoing, isOpen, keyPart } from '../../../shared/alerts/incidents.ts';
 import { DAY_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
@@ -89,7 +92,7 @@ function isSigned(bytes: Uint8Array, signatures: string, secret: string): boolea
 const sent = z.looseObject({
   event: z.looseObject({
     id: z.string().min(1).max(200),
-    event_type: z.literal('incident.acknowledged'),
+    event_type: z.enum(['incident.acknowledged', 'incident.resolved']),
     occurred_at: z.iso.datetime(),
     agent: z.looseObject({
       type: z.enum(['user_reference', 'user']),
@@ -107,13 +110,16 @@ interface Acknowledgement {
   /** The audit names the person by this: `pagerduty:` and the user id. */
   readonly clientId: string;
   readonly reason: string;
+  /** A person has resolved the page. What goes on at the upstream is not ended by that. */
+  readonly isResolved: boolean;
 }
 
 /** Returns undefined for what needs no work: another event, or one that no person has caused. */
 function eventOf(text: string): Acknowledgement | undefined {
   const { event } = sent.safeParse(parseJson(text)).data ?? {};
   if (event === undefined) return undefined;
-  const { id, occurred_at, agent, data } = event;
+  const { id, event_type, occurred_at, agent, data } = event;
+  const isResolved = event_type === 'incident.resolved';
   const name = oneLine(agent.summary ?? '')
     .slice(0, 60)
     .trim();
@@ -122,7 +128,8 @@ function eventOf(text: string): Acknowledgement | undefined {
     atMs: Date.parse(occurred_at),
     incidentKey: data.incident_key,
     clientId: `pagerduty:${agent.id}`,
-    reason: `acknowledged at PagerDuty${name === '' ? '' : ` by ${name}`}`,
+    reason: `${isResolved ? 'resolved' : 'acknowledged'} at PagerDuty${name === '' ? '' : ` by ${name}`}`,
+    isResolved,
   };
 }
 
@@ -156,10 +163,13 @@ const AT_ONCE = 10;
 async function acknowledge(
   { incidentStores, callRoute }: PagerDutyDeps,
   { account_id, incident_ids }: Page,
-  { clientId, reason }: Acknowledgement,
+  { clientId, reason, isResolved }: Acknowledgement,
 ): Promise<void> {
   const records = (await incidentStores.get(account_id)?.readMany(incident_ids)) ?? [];
-  const left = records.filter((record) => isOpen(record) && record.acknowledged === undefined);
+  const left = records.filter(
+    (record) =>
+      isOpen(record) && record.acknowledged === undefined && !(isResolved && isOngoing(record.state)),
+  );
   const caller = {
     client_id: clientId,
     account_id,

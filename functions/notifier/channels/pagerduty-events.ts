@@ -172,26 +172,57 @@ interface Trouble {
 /**
  * Returns the events of a message, each about another page. The same message after the same pages gives the same keys, so
  * that PagerDuty recognises a copy. What became worse opens a page anew and closes the one before, because a page that
- * a person has acknowledged notifies no one again.
+ * a person has acknowledged notifies no one again. Where others share that page, it stays open for them.
  */
 export function pagerDutyEvents(message: Message, open: readonly Page[], paging: Paging): Paged {
   const troubles = troublesOf(message);
-  const known = new Map(open.flatMap((one) => one.incident_ids.map((id) => [id, one] as const)));
+  const before = pagesOf(open);
+  const risen = troubles.filter((trouble) => hasOutgrown(trouble, before.get(trouble.incidentId)));
+  let paged = withoutIncidents(open, new Set(risen.map(({ incidentId }) => incidentId)));
+  const { pages } = paged;
+  const known = pagesOf(pages);
   const begun = troubles.filter(({ incidentId, isOfProject }) => isOfProject && !known.has(incidentId));
-  const shared = begun.filter((trouble) => joinsOthers(trouble, { begun, open, nowMs: paging.nowMs }));
+  const shared = begun.filter((trouble) => joinsOthers(trouble, { begun, open: pages, nowMs: paging.nowMs }));
   const others = troubles.filter((trouble) => !shared.includes(trouble));
   const again = Map.groupBy(others, ({ incidentId }) => known.get(incidentId));
-  let paged: Paged = { events: [], pages: open };
   for (const [page, own] of again)
     if (page?.is_of_many) paged = withMany(paged, { own, page, ...paging });
     else for (const trouble of own) paged = withOne(paged, { trouble, page, ...paging });
-  for (const [account_id, own] of Map.groupBy(shared, (trouble) => trouble.account_id))
-    paged = withMany(paged, {
-      own,
-      page: manyOf(account_id, paged.pages, { own, nowMs: paging.nowMs }),
-      ...paging,
-    });
+  const together = Map.groupBy(shared, (trouble) => `${trouble.account_id} ${risen.includes(trouble)}`);
+  for (const own of together.values()) {
+    // What became worse joins no page that was about less.
+    const joinable = paged.pages.filter(
+      (page) => !own.some((one) => risen.includes(one) && isGraver(one, page)),
+    );
+    paged = withMany(paged, { own, page: manyOf(joinable, { own, nowMs: paging.nowMs }), ...paging });
+  }
   return paged;
+}
+
+function pagesOf(open: readonly Page[]): ReadonlyMap<string, Page> {
+  return new Map(open.flatMap((one) => one.incident_ids.map((id) => [id, one] as const)));
+}
+
+/** Returns whether the trouble is worse than anything on the page that it shares with others. */
+function hasOutgrown(trouble: Trouble, page: Page | undefined): boolean {
+  return page?.is_of_many === true && isGraver(trouble, page);
+}
+
+function isGraver({ gravity }: Trouble, page: Page): boolean {
+  return GRAVITIES.indexOf(gravity) > GRAVITIES.indexOf(page.gravity);
+}
+
+/** Takes these incidents out of their pages. A page of which nothing is left is closed. */
+function withoutIncidents(open: readonly Page[], gone: ReadonlySet<string>): Paged {
+  const left = open.map((page) => ({
+    ...page,
+    incident_ids: page.incident_ids.filter((id) => !gone.has(id)),
+  }));
+  const isEmpty = ({ incident_ids }: Page) => incident_ids.length === 0;
+  return {
+    events: left.filter(isEmpty).map(({ key }) => ({ event_action: 'resolve', dedup_key: key })),
+    pages: left.filter((page) => !isEmpty(page)),
+  };
 }
 
 function troublesOf(message: Message): readonly Trouble[] {
@@ -232,11 +263,10 @@ function isByService({ notices }: Trouble): boolean {
 
 /** Returns the page of many that these join, and undefined when they open one. */
 function manyOf(
-  account_id: string,
   pages: readonly Page[],
   { own, nowMs }: { readonly own: readonly Trouble[]; readonly nowMs: number },
 ): Page | undefined {
-  const many = pages.findLast((one) => one.is_of_many && one.account_id === account_id);
+  const many = pages.findLast((one) => one.is_of_many && one.account_id === own[0]?.account_id);
   if (many === undefined) return undefined;
   const isJoined =
     nowMs - many.opened_at_ms < TOGETHER_MS ||

@@ -105,6 +105,21 @@ export function noteHealed(incident: Incident, notices: readonly Notice[]): Inci
   return { ...incident, operations: noteOperations(incident.operations, notices) };
 }
 
+/**
+ * Returns the incident after failures of it were not told, because a person had acknowledged it. If the acknowledgement is withdrawn,
+ * the next reminder tells of them. Applying it twice gives the same incident.
+ */
+export function noteAcknowledged(incident: Incident, notices: readonly Notice[], nowMs: number): Incident {
+  const operations = noteOperations(incident.operations, notices);
+  const { remind_at_ms = nowMs + REMINDER_MS } = incident;
+  return {
+    ...incident,
+    operations,
+    ...placeOf(incident, notices),
+    ...(standingOf(operations) === 'failing' && { remind_at_ms }),
+  };
+}
+
 /** Returns whether a notice of its kind was reported after this one was observed. */
 export function wasReported(incident: Incident, notice: Notice): boolean {
   return (incident.told_at_ms[paceKey(notice)] ?? 0) >= Date.parse(notice.observed_at);

@@ -14,8 +14,8 @@ import {
   type MutedAlert,
   operationCountOf,
 } from '../deciding/digest.ts';
-import { noteHealed } from '../deciding/incident.ts';
-import { type Notice, type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
+import { type Incident, noteAcknowledged, noteHealed } from '../deciding/incident.ts';
+import { type Notice, type PendingNotice, subjectOfPending } from '../deciding/notice.ts';
 import { mutedUntilMs, reportsDigests } from '../deciding/policy.ts';
 import {
   freeSlots,
@@ -29,7 +29,6 @@ import {
 import { LIST_EDITS_APART_MS } from './plan-messages.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import {
-  type HealedNotices,
   HOLD_MS,
   hold,
   isAnyDue,
@@ -37,6 +36,7 @@ import {
   planRound,
   slotsOf,
   type Turn,
+  type UntoldNotices,
 } from './turn.ts';
 import { settlePages, showCare } from './upkeep.ts';
 
@@ -62,17 +62,13 @@ export async function onEachChannel<Each extends { readonly name: string }>(
  * The count is written first. A crash after it counts these failures twice in one digest, and loses none. Resolves to
  * false when another notifier holds the channel.
  */
-async function noteHealedNotices(turn: Turn, { waiting, incidents }: HealedNotices): Promise<boolean> {
+async function noteHealedNotices(turn: Turn, { waiting, incidents }: UntoldNotices): Promise<boolean> {
   if (waiting.length === 0) return true;
   const { deps, channel, state } = turn;
   const notices = waiting.map(({ notice }) => notice);
   const healed = countHealed(state?.healed, notices, deps.clock.now());
   if (!(await hold(turn, { healed }))) return false;
-  await forEachConcurrently([...Map.groupBy(notices, incidentOf)], WRITES_AT_ONCE, async ([name, own]) => {
-    const stored = incidents.get(name);
-    if (stored === undefined) return;
-    await deps.store.incidents.change(channel.name, stored, (incident) => noteHealed(incident, own));
-  });
+  await changeIncidents(turn, { waiting, incidents }, noteHealed);
   const sks = waiting.map(({ sk }) => sk);
   await deps.store.ends.settle(channel.name, sks, { outcome: 'healed' });
   deps.telemetry.log('info', 'alert.healed', { channel: channel.name, notice_count: sks.length });
@@ -83,15 +79,31 @@ async function noteHealedNotices(turn: Turn, { waiting, incidents }: HealedNotic
  * The count is written first. A crash after it counts these alerts twice in one digest, and loses none. Resolves to
  * false when another notifier holds the channel.
  */
-async function noteAcknowledged(turn: Turn, found: readonly WaitingNotice[]): Promise<boolean> {
-  if (found.length === 0) return true;
+async function noteAcknowledgedNotices(turn: Turn, untold: UntoldNotices): Promise<boolean> {
+  const { waiting } = untold;
+  if (waiting.length === 0) return true;
   const { deps, channel, state } = turn;
-  const healed = countAcknowledged(state?.healed, found.length, deps.clock.now());
+  const nowMs = deps.clock.now();
+  const healed = countAcknowledged(state?.healed, waiting.length, nowMs);
   if (!(await hold(turn, { healed }))) return false;
-  const sks = found.map(({ sk }) => sk);
+  await changeIncidents(turn, untold, (incident, own) => noteAcknowledged(incident, own, nowMs));
+  const sks = waiting.map(({ sk }) => sk);
   await deps.store.ends.settle(channel.name, sks, { outcome: 'acknowledged' });
   deps.telemetry.log('info', 'alert.acknowledged', { channel: channel.name, notice_count: sks.length });
   return true;
+}
+
+async function changeIncidents(
+  { deps, channel }: Turn,
+  { waiting, incidents }: UntoldNotices,
+  change: (incident: Incident, own: readonly Notice[]) => Incident,
+): Promise<void> {
+  const notices = waiting.map(({ notice }) => notice);
+  await forEachConcurrently([...Map.groupBy(notices, incidentOf)], WRITES_AT_ONCE, async ([name, own]) => {
+    const stored = incidents.get(name);
+    if (stored === undefined) return;
+    await deps.store.incidents.change(channel.name, stored, (incident) => change(incident, own));
+  });
 }
 
 /** One digest counts at most this many muted alerts. The next digest counts the rest. */
@@ -195,7 +207,7 @@ async function sendRounds(turn: Turn): Promise<void> {
       fresh,
     });
     if (!(await noteHealedNotices(turn, healed))) return;
-    if (!(await noteAcknowledged(turn, acknowledged))) return;
+    if (!(await noteAcknowledgedNotices(turn, acknowledged))) return;
     if (messages.length + edits.length === 0) return noteIdle(turn);
     const editsNow = isEditedNow(turn) ? [] : edits;
     if (messages.length + editsNow.length === 0) return;

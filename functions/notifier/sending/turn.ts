@@ -103,8 +103,8 @@ interface Round {
   readonly fresh: readonly PendingNotice[];
 }
 
-/** Failures that ended before they woke people, with the incidents that they belong to. */
-export interface HealedNotices {
+/** Notices that no message reports, with the incidents that they belong to. */
+export interface UntoldNotices {
   readonly waiting: readonly WaitingNotice[];
   readonly incidents: StoredIncidents;
 }
@@ -114,9 +114,9 @@ interface RoundPlan {
   /** These change lists that people have already, and are no new messages. */
   readonly edits: readonly PlannedMessage[];
   /** These notices have healed. No message reports them. */
-  readonly healed: HealedNotices;
+  readonly healed: UntoldNotices;
   /** A person has acknowledged what these are about. No message reports them. */
-  readonly acknowledged: readonly WaitingNotice[];
+  readonly acknowledged: UntoldNotices;
   /** When true, something is due for which these messages have no room. */
   readonly hasMore: boolean;
 }
@@ -145,7 +145,13 @@ export async function planRound(deps: NotifierDeps, round: Round): Promise<Round
   const messages = isTogether ? togetherOf(others, policy, terms) : messagesOf(others, policy, terms);
   const plannedCount = messages.reduce((sum, { sks }) => sum + sks.length, 0);
   const hasMore = waiting.length >= round.noticesMax || plannedCount < others.length;
-  return { messages, edits, healed: { waiting: judged.healed, incidents }, acknowledged, hasMore };
+  return {
+    messages,
+    edits,
+    healed: { waiting: judged.healed, incidents },
+    acknowledged: { waiting: acknowledged, incidents },
+    hasMore,
+  };
 }
 
 /** Returns one message for all incidents, and beside it the replies to open threads, which make no new message. */

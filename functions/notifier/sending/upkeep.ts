@@ -3,7 +3,7 @@
  * has acknowledged or muted, and the pages of a pager, so that nobody is woken for what has ended or is cared for.
  */
 
-import { isPageOver, type Page, settlementOf } from '../../../shared/alerts/channel-apps.ts';
+import { isPageForgotten, isPageOver, type Page, settlementOf } from '../../../shared/alerts/channel-apps.ts';
 import { type IncidentRecord, incidentIdOf, incidentOf } from '../../../shared/alerts/incidents.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { KnownNotice, NotifierDeps } from '../alert-store.ts';
@@ -223,13 +223,15 @@ export async function settlePages(turn: Turn): Promise<void> {
   const nowMs = deps.clock.now();
   if (nowMs >= look.deadlineMs) return;
   const records = await recordsOf(deps, pages);
-  const due = pages
-    .flatMap((page) => {
-      const settlement = settlementOf(page, records, nowMs);
-      return settlement === undefined
-        ? []
-        : [{ key: page.key, settlement, isOver: isPageOver(page, records) }];
-    })
+  const found = pages.map((page) => ({ page, settlement: settlementOf(page, records, nowMs) }));
+  const kept = found
+    .filter(({ page, settlement }) => settlement !== undefined || !isPageForgotten(page, records, nowMs))
+    .map(({ page }) => page);
+  if (kept.length < pages.length && !(await hold(turn, { pages: kept }))) return;
+  const due = found
+    .flatMap(({ page, settlement }) =>
+      settlement === undefined ? [] : [{ key: page.key, settlement, isOver: isPageOver(page, records) }],
+    )
     .slice(0, SETTLED_MAX);
   if (due.length === 0 || !(await hold(turn, {}))) return;
   const result = await channel.settle(due);
@@ -237,16 +239,19 @@ export async function settlePages(turn: Turn): Promise<void> {
     deps.telemetry.log('warn', 'alert.pages_not_settled', { channel: channel.name, reason: result.reason });
   if (result.kind === 'failed') return;
   const settled = new Map(due.map((one) => [one.key, one]));
-  const left = pages.flatMap((page) => {
-    const found = settled.get(page.key);
-    if (found === undefined) return [page];
-    return found.settlement === 'resolve' || found.isOver ? [] : [{ ...page, is_acknowledged: true }];
+  const left = kept.flatMap((page) => {
+    const one = settled.get(page.key);
+    if (one === undefined) return [page];
+    return one.settlement === 'resolve' || one.isOver ? [] : [{ ...page, is_acknowledged: true }];
   });
   await hold(turn, { pages: left });
 }
 
-/** Resolves to how the incidents of the pages stand. A channel that takes no alerts has no record, and its own item says so. */
-async function recordsOf({ store }: NotifierDeps, pages: readonly Page[]): Promise<Records> {
+/**
+ * Resolves to how the incidents of the pages stand. A channel that takes no alerts has no record, and its own item says so
+ * for as long as it is set up.
+ */
+async function recordsOf({ store, channels }: NotifierDeps, pages: readonly Page[]): Promise<Records> {
   const byAccount = Map.groupBy(
     pages.filter(({ channel }) => channel === undefined),
     ({ account_id }) => account_id,
@@ -261,9 +266,9 @@ async function recordsOf({ store }: NotifierDeps, pages: readonly Page[]): Promi
   );
   for (const { channel, incident_ids } of pages) {
     if (channel === undefined) continue;
-    const { deaf_reported_ms } = await store.channels.read(channel);
-    for (const id of incident_ids)
-      records.set(id, { state: deaf_reported_ms === undefined ? 'recovered' : 'failing' });
+    const isSetUp = channels.some(({ name }) => name === channel);
+    const isDeaf = isSetUp && (await store.channels.read(channel)).deaf_reported_ms !== undefined;
+    for (const id of incident_ids) records.set(id, { state: isDeaf ? 'failing' : 'recovered' });
   }
   return records;
 }

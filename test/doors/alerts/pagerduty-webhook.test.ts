@@ -2,9 +2,10 @@
 
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { createIncidentStore, incidentIdOf } from '../../../shared/alerts/incidents.ts';
 import { PAGERDUTY_WEBHOOK_SECRET } from './people.ts';
 import { play } from './play.ts';
-import { acknowledges, at, each, fails, operation, type Script } from './script.ts';
+import { acknowledges, at, each, fails, givesUp, operation, type Script } from './script.ts';
 import type { World } from './world.ts';
 
 const one = operation('op-1');
@@ -119,7 +120,8 @@ describe('an acknowledgement at PagerDuty', () => {
   });
 
   test.each([
-    ['another event', { event_type: 'incident.resolved' }],
+    ['another event', { event_type: 'incident.escalated' }],
+    ['a resolution while the operation goes on', { event_type: 'incident.resolved' }],
     ['a page that is not known', { data: { incident_key: 'of-somebody-else' } }],
     ['no event at all', { id: 7 }],
   ])('is nothing else: %s changes nothing', async (_what, fields) => {
@@ -128,5 +130,17 @@ describe('an acknowledgement at PagerDuty', () => {
     expect(await hear(world, eventOf(world, fields))).toBe(200);
 
     expect(await acknowledgedIn(world)).toBeUndefined();
+  });
+});
+
+test('who resolves a page at PagerDuty has acknowledged what was given up', async () => {
+  const world = await play(story({ steps: at('0:00', givesUp(one)) }), 'bot');
+
+  expect(await hear(world, eventOf(world, { event_type: 'incident.resolved' }))).toBe(200);
+
+  const incidents = createIncidentStore(world.memory.as('api'), 'main', { clock: world.clock });
+  expect(await incidents.read(incidentIdOf('main|shop|start_compute'))).toMatchObject({
+    ended_at: expect.any(String),
+    acknowledged: { client_id: 'pagerduty:PUSER01', reason: 'resolved at PagerDuty by Marta Example' },
   });
 });

@@ -66,8 +66,39 @@ export const pages: readonly Script[] = [
   },
   {
     ...ONLY,
+    name: 'worse-on-a-shared-page',
+    says: 'Five failures share a page that a person has acknowledged; what is given up then wakes a person again, and the page stays open for the others.',
+    steps: [
+      ...at('1:00', ...[1, 2, 3, 4, 5].map((number) => fails(inProject(number), 3))),
+      ...at(
+        '5:00',
+        ...[1, 2, 3, 4, 5].map((number) =>
+          acknowledges({ project: `project-${number}`, action: 'start_compute' }),
+        ),
+      ),
+      ...at('40:00', givesUp(inProject(1), { failures_count: 4 })),
+      ...at('42:00', ...[2, 3, 4].map((number) => givesUp(inProject(number), { failures_count: 4 }))),
+      ...at('50:00', finishes(inProject(5), { failures_count: 3 })),
+    ],
+    until: '55:00',
+  },
+  {
+    ...ONLY,
+    name: 'old-pages',
+    says: 'Fifty pages of what was given up are open, so a further one joins the rest; a week later they are forgotten, and each new trouble has a page of its own.',
+    steps: [
+      ...each({ from: '0:00', every: '20:00', count: 50 }, (number) => givesUp(inProject(number))),
+      ...at('17:00:00', givesUp(inProject(51)), givesUp(inProject(52))),
+      ...at('190:00:00', givesUp(inProject(53))),
+      ...at('190:20:00', givesUp(inProject(54))),
+    ],
+    isLong: true,
+    until: '191:00:00',
+  },
+  {
+    ...ONLY,
     name: 'warnings-at-pagerduty',
-    says: 'The policy lets PagerDuty have warnings: a page whose severity only rises while it is open.',
+    says: 'The policy lets PagerDuty have warnings: four share a page, and the one that becomes critical opens another, which a later warning joins.',
     policy: { channels: { pagerduty: { severity_min: 'warning' } }, patience_seconds: 0 },
     steps: [
       ...at('0:00', USUAL, ...[1, 2, 3, 4].map((number) => fails(inProject(number)))),
