@@ -29,7 +29,7 @@ import {
   type WorkPageQuery,
   type WorkQuery,
 } from './table.ts';
-import { type Access, readableAttributes } from './table-access.ts';
+import { type Access, BATCH_KEYS_MAX, readableAttributes } from './table-access.ts';
 
 /** It is empty when all attributes are asked for. */
 interface Projection {
@@ -76,9 +76,6 @@ function createProjection(attributes: readonly string[]): Projection {
     }),
   };
 }
-
-/** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
-export const BATCH_KEYS_MAX = 100;
 
 /**
  * BatchGetItem answers 200 and leaves the keys of a throttled partition unread, so the SDK does not back off. With the pauses

@@ -6,7 +6,6 @@
  */
 
 import type { Clock } from '../runtime/clock.ts';
-import { BATCH_KEYS_MAX } from './dynamodb-table.ts';
 import { PARTITIONS } from './keys.ts';
 import {
   type Item,
@@ -89,6 +88,9 @@ export function distinct(names: readonly string[]): readonly string[] {
  * it waits for none of its first reads, and a transition is published at most this much later.
  */
 const GATHER_MS = 25;
+
+/** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
+export const BATCH_KEYS_MAX = 100;
 
 interface Waiting {
   readonly key: Key;
