@@ -106,8 +106,9 @@ export function createPollerHandler(
     const accounts = async () => {
       await directory.refresh();
       const served = [...directory.all().values()];
-      const active = served.filter(({ state }) => state === 'active');
-      watchedIds = [...active.map(({ settings }) => settings.account_id), ...lane.other_account_ids];
+      // A project may have moved away from a paused account, whose records stay.
+      const kept = served.filter(({ state }) => state !== 'refused');
+      watchedIds = [...kept.map(({ settings }) => settings.account_id), ...lane.other_account_ids];
       logRefusals(lane, served);
       return settingsOfLane(lane, served).map((each) =>
         laneAccount(each, () => warm.get(each.account_id, JSON.stringify(each), () => create(each))),

@@ -4,6 +4,7 @@
  */
 
 import { createPollerHandler } from '../../../functions/poller/create-handler.ts';
+import { createAccountStore } from '../../../shared/accounts/account-store.ts';
 import { pollerEnvironment } from '../../../shared/config/poller-config.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
@@ -46,6 +47,16 @@ export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], 
     walkAgesMs,
     nowMs: () => scheduler.now(),
     callCount: () => callCount,
+    /** An administrator lets the account rest, or lets it go on. */
+    async setState(id: Id, state: 'active' | 'paused'): Promise<void> {
+      const clock = scheduler.clockOf({ name: 'administrator', isCrashed: false, clockSkewMs: 0 });
+      const ports = { clock, newId: () => `${id} ${state} ${scheduler.now()}` };
+      const accounts = createAccountStore(table, createMemoryPartitions(table, 100), ports);
+      const found = await accounts.get(id);
+      const change = { state, changed_by: 'an-administrator' };
+      if (found === undefined) await accounts.add({ account_id: id, ...change });
+      else await accounts.change(found, change);
+    },
     /** The process dies at this call of a port, counted from now on, and the next invocation begins another one. */
     killAt(call: number): void {
       killedAt = callCount + call;

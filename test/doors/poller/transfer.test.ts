@@ -351,3 +351,20 @@ test('a project that the configuration names waits for the answer of another acc
 
   expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }, { account_id: 'right' }]);
 });
+
+test('the account that had the project is waited for while it is paused', async () => {
+  const bridge = await aProject();
+
+  await bridge.setState('left', 'paused');
+  await bridge.run(MINUTE_MS);
+  bridge.move(PROJECT_ID, 'left', 'right');
+  await bridge.run(6 * MINUTE_MS);
+  await bridge.setState('left', 'active');
+  await bridge.run(6 * MINUTE_MS);
+  for (const number of [5, 6]) change(bridge, 'right', number, { status: 'finished' });
+  await bridge.run(2 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED]);
+  expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }]);
+  expect(broken(bridge)).toEqual([]);
+});
