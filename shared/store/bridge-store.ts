@@ -9,6 +9,7 @@ import type { JournalEntry } from '../records/journal-entries.ts';
 import { type Acknowledged, acknowledged, hasWork, type JournalRecord } from '../records/journal-record.ts';
 import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { parseJson } from '../runtime/foreign-text.ts';
 import { keyOf } from './items.ts';
 import {
   isCommandKey,
@@ -47,7 +48,7 @@ const leaseSpending = z.object({ next_at_ms: z.number(), ended_at_ms: z.number()
  */
 export type LeaseSpending = z.infer<typeof leaseSpending>;
 
-export interface LeaseAdapterDeps {
+export interface StoreAdapterDeps {
   readonly clock: Clock;
   readonly noteUnreadable: NoteUnreadable;
 }
@@ -56,7 +57,7 @@ export interface LeaseAdapterDeps {
  * Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at
  * once.
  */
-function createLeases(table: Table, accountId: string, { clock, noteUnreadable }: LeaseAdapterDeps) {
+function createLeases(table: Table, accountId: string, { clock, noteUnreadable }: StoreAdapterDeps) {
   const key = leaseKey(accountId);
 
   return {
@@ -199,7 +200,7 @@ export function createBridgeStore(
     ...createCommandRecords(table, noteUnreadable),
     ...createDerivedRecords(table, noteUnreadable),
     ...createJournalWrites(table, clock),
-    ...createParkedEvents(table, accountId, clock),
+    ...createParkedEvents(table, accountId, { clock, noteUnreadable }),
     ...createWorkIndex(table, accountId, noteUnreadable),
     ...createReadingWishes(table, accountId, clock),
     ...createRepairs(table, accountId, { clock, noteUnreadable }),
@@ -291,7 +292,7 @@ interface ParkedPage {
   readonly next: IndexPosition | undefined;
 }
 
-function createParkedEvents(table: Table, accountId: string, clock: Clock) {
+function createParkedEvents(table: Table, accountId: string, { clock, noteUnreadable }: StoreAdapterDeps) {
   return {
     async park(record: JournalRecord, { entry, code, event }: RefusedEntry): Promise<void> {
       await table.update({
@@ -306,12 +307,14 @@ function createParkedEvents(table: Table, accountId: string, clock: Clock) {
       });
     },
 
-    /** An item whose event was sent again meanwhile is left out. */
+    /** An item whose event was sent again meanwhile, or cannot be read, is left out. */
     async findParked(limit: number, start: IndexPosition | undefined): Promise<ParkedPage> {
       const { keys, next } = await table.queryWorkPage({ work: parkedWorkOf(accountId), limit, start });
       const items = keys.length === 0 ? [] : await table.getMany(keys);
       const events = items.flatMap(({ pk, sk, event }) => {
-        const parsed = storedEvent.safeParse(typeof event === 'string' ? JSON.parse(event) : undefined);
+        if (event === undefined) return [];
+        const parsed = storedEvent.safeParse(parseJson(String(event)));
+        if (!parsed.success) noteUnreadable({ key: { pk, sk }, fields: ['event'] });
         return parsed.success ? [{ key: { pk, sk }, event: parsed.data }] : [];
       });
       return { events, itemCount: keys.length, next };

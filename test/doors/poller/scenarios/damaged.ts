@@ -106,6 +106,27 @@ export const DAMAGED: readonly Scenario[] = [
     crashes: false, // The figure is that of one process.
   },
   {
+    name: 'a parked event whose text is damaged holds up no other that is sent again, and is noted',
+    async script(stage) {
+      stage.dials.bus = (events) => events.map(() => ({ kind: 'refused', code: 'MalformedDetail' }));
+      for (let number = 1; number <= 3; number++) stage.begin(number, { status: 'finished' });
+      await stage.runS(30);
+      stage.dials.bus = () => undefined;
+      const text = stage.table.sync.items().find(({ sk }) => sk.startsWith(`PARKED#OP#${idOf(1)}`))?.[
+        'event'
+      ];
+      expect(damage(stage, `PARKED#OP#${idOf(1)}`, { event: String(text).slice(0, 40) })).toBe(1);
+      expect((await stage.ask('POST', '/bridge/v1/redrive')).status).toBe(202);
+      await stage.runS(120);
+      const { body } = await stage.ask('GET', '/bridge/v1/replay');
+      expect(body).toMatchObject({ state: 'ended', sent_count: 2 });
+    },
+    tells: ['2: finished', '3: finished'],
+    exceptFor: [1],
+    also: ({ measured }) => expect(measured.get('ItemsUnreadable')?.length).toBeGreaterThan(0),
+    crashes: false, // The process that dies may park the events after one was damaged.
+  },
+  {
     name: 'an item that can be read again is told from where it stood',
     async script(stage) {
       stage.begin(1);
