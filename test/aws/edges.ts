@@ -171,7 +171,18 @@ function scheduleFaults(graph: Graph, _id: string, { Properties: schedule }: Res
       ? []
       : [`the role ${role[0]} is not allowed to call the target`]),
     ...undeliveredFaults(graph, target, role[0]),
+    ...failedInvocationFaults(graph, graph.text(target.Arn)),
   ];
+}
+
+/** A schedule does not wait for the function that it invokes, so only the function's own settings say where a failure goes. */
+function failedInvocationFaults(graph: Graph, target: string): readonly string[] {
+  const fn = graph.byArn(target);
+  if (fn?.[1].Type !== 'AWS::Lambda::Function') return [];
+  const isSet = graph
+    .ofType('AWS::Lambda::EventInvokeConfig')
+    .some(([, { Properties }]) => refIn(Properties.FunctionName) === fn[0]);
+  return isSet ? [] : [`a failed invocation of ${fn[0]} goes to no queue, and is repeated for hours`];
 }
 
 /**

@@ -534,7 +534,7 @@ describe('privileges', () => {
     ]);
   });
 
-  test('the notifier can read its queue, update its items and send e-mail, and nothing else', () => {
+  test('the notifier can read its queue, update its items, send e-mail and set a failed sweep aside, and nothing else', () => {
     expect(actionsOf('notifier')).toEqual([
       'Mail sns:Publish',
       'QueryList dynamodb:Query',
@@ -552,6 +552,7 @@ describe('privileges', () => {
       'ReadMutes dynamodb:BatchGetItem',
       'ReadMutes dynamodb:GetItem',
       'ReadProtocol dynamodb:GetItem',
+      'Undelivered sqs:SendMessage',
       'UpdateAlerts dynamodb:UpdateItem',
       'UpdateIncidents dynamodb:UpdateItem',
       'WriteLog logs:CreateLogStream',

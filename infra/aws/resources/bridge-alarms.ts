@@ -129,7 +129,7 @@ export function deliveryAlarms({ canaryQueue, undelivered }: BridgeBus): readonl
     {
       name: 'events-undelivered',
       means:
-        'A rule or a schedule of the bridge could not reach its target; what it was to hand over waits in the queue for undelivered ones.',
+        'A rule or a schedule of the bridge could not reach its target, or what it invoked failed; what was handed over waits in the queue for undelivered ones.',
       metric: depthOf(undelivered),
       threshold: 0,
     },

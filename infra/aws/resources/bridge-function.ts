@@ -9,6 +9,7 @@ import { Duration, Stack, Token } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
@@ -201,12 +202,17 @@ export interface SweepProps {
   readonly name: string;
   readonly everyMs: number;
   readonly fn: lambda.IFunction;
-  /** What the function did not take goes to this queue. */
+  /** What the function did not take, and where it failed, goes to this queue. The function's role has to allow that. */
   readonly undelivered: sqs.Queue;
 }
 
 /** The next sweep is the retry of one that failed. */
 export function addSweep(scope: Construct, { name, everyMs, fn, undelivered }: SweepProps): void {
+  fn.configureAsyncInvoke({
+    retryAttempts: 0,
+    maxEventAge: Duration.seconds(60),
+    onFailure: new destinations.SqsDestination(undelivered),
+  });
   const role = new iam.Role(scope, 'SweepRole', {
     assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },

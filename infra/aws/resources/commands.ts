@@ -8,7 +8,6 @@ import * as cdkEvents from 'aws-cdk-lib/aws-events';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
-import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -95,12 +94,6 @@ export class Commands extends Construct {
       ...common,
       functionName: `${config.name}-commands`,
       environment: environmentOf(config, { state, events, queue }),
-    });
-    // The sweep of the next minute is the retry.
-    this.fn.lambda.configureAsyncInvoke({
-      retryAttempts: 0,
-      maxEventAge: Duration.seconds(60),
-      onFailure: new destinations.SqsDestination(events.undelivered),
     });
     new lambda.EventSourceMapping(this, 'Source', {
       target: this.fn.lambda,

@@ -93,6 +93,7 @@ export class Notifier extends Construct {
       undelivered: bridgeEvents.undelivered,
     });
     this.grantWhatItUses(config, state);
+    this.fn.grant('Undelivered', ['sqs:SendMessage'], [bridgeEvents.undelivered.queueArn]);
   }
 
   private environmentOf(config: BridgeConfig, state: State, consoleBaseUrl: string): Record<string, string> {
