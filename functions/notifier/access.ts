@@ -1,4 +1,7 @@
-/** Defines what the notifier reads and writes in the table: its notices, incidents and channels, what is usual, what is muted, and which accounts were removed. */
+/**
+ * Defines what the notifier reads and writes in the table: its notices, incidents and channels, what is usual, what is muted, which accounts were removed, and which
+ * projects have moved.
+ */
 
 import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents.ts';
 import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes.ts';
@@ -20,7 +23,7 @@ export const notifierAccess = {
     alerts: distinct([...KEY, LIST_INDEX.sortKey, ...INCIDENT, ...CHANNEL, ...NOTICE]),
     insights: distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]),
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
-    protocol: [...KEY, ...PROJECT_NAMES_ATTRIBUTES],
+    protocol: [...KEY, ...PROJECT_NAMES_ATTRIBUTES, 'moved_to'],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
     accounts: [...KEY, 'state'],
   },

@@ -19,7 +19,13 @@ import { isoTimeOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import { accountItemKey, alertListOf, alertNoticeKey, alertParkedKey } from '../../shared/store/keys.ts';
+import {
+  accountItemKey,
+  alertListOf,
+  alertNoticeKey,
+  alertParkedKey,
+  projectKey,
+} from '../../shared/store/keys.ts';
 import {
   type IndexPage,
   type IndexPosition,
@@ -103,6 +109,8 @@ export interface AlertStore {
   readonly readAcknowledged: () => Promise<readonly IncidentRecord[]>;
   /** Resolves to whether a person has removed the account. One that the configuration names is never removed. */
   readonly isRemoved: (accountId: string) => Promise<boolean>;
+  /** Resolves to the account to which the project has moved from this one, and to undefined when it has not. */
+  readonly movedTo: (accountId: string, projectId: string) => Promise<string | undefined>;
 }
 
 interface NoticeInbox {
@@ -182,6 +190,10 @@ export function createAlertStore(
     },
     readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
     isRemoved: async (accountId) => (await table.get(accountItemKey(accountId)))?.['state'] === 'removed',
+    movedTo: async (accountId, projectId) => {
+      const movedTo = (await table.get(projectKey(accountId, projectId)))?.['moved_to'];
+      return typeof movedTo === 'string' ? movedTo : undefined;
+    },
     mutes: {
       readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable),
       keepConfigured: createConfiguredMutes(table).keepConfigured,

@@ -10,7 +10,7 @@ import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
 import type { NotifierDeps } from './alert-store.ts';
-import { incidentAfter, saysHowItStands } from './deciding/incident-record.ts';
+import { incidentAfter, isTrouble, saysHowItStands } from './deciding/incident-record.ts';
 import type { Notice, PendingNotice } from './deciding/notice.ts';
 import { noticeOf } from './deciding/notice-of-event.ts';
 import { isWantedBy, routeOf, usesNames } from './deciding/policy.ts';
@@ -35,15 +35,21 @@ export async function notify(deps: NotifierDeps, records: readonly QueueRecord[]
   const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
   const fresh: FreshNotices = new Map(deps.channels.map(({ name }) => [name, []]));
   const batchItemFailures: { itemIdentifier: string }[] = [];
-  for (const { messageId, body } of records) {
+  const troubles = new Map<string, Notice>();
+  const orFail = async (messageId: string, task: () => Promise<void>) => {
     try {
-      await storeEvent(deps, body, fresh);
+      await task();
     } catch (error) {
       const { name } = toError(error);
       deps.telemetry.log('error', 'alert.not_stored', { message_id: messageId, reason: name });
       batchItemFailures.push({ itemIdentifier: messageId });
     }
-  }
+  };
+  for (const { messageId, body } of records)
+    await orFail(messageId, async () => {
+      const notice = await storeEvent(deps, body, fresh);
+      if (notice !== undefined && isTrouble(notice)) troubles.set(messageId, notice);
+    });
   await onEachChannel(deps, async (channel) => {
     const own = fresh.get(channel.name) ?? [];
     if (own.length > 0)
@@ -53,6 +59,8 @@ export async function notify(deps: NotifierDeps, records: readonly QueueRecord[]
         deadlineMs,
       });
   });
+  // It comes after the sending, so that a failure is told before it is told that it goes on elsewhere.
+  for (const [messageId, notice] of troubles) await orFail(messageId, () => endIfMoved(deps, notice));
   // A stored notice is safe. The sweep repeats a send that failed, so the queue does not have to.
   return { batchItemFailures };
 }
@@ -77,23 +85,27 @@ const busEvent = z.object({
 });
 
 /**
- * Adds what it stores to `fresh`. Throws when the event cannot be read or stored, so that the queue hands it out
- * again.
+ * Adds what it stores to `fresh`, and resolves to the notice that the event makes. Throws when the event cannot be read or
+ * stored, so that the queue hands it out again.
  */
-async function storeEvent(deps: NotifierDeps, body: string, fresh: FreshNotices): Promise<void> {
+async function storeEvent(
+  deps: NotifierDeps,
+  body: string,
+  fresh: FreshNotices,
+): Promise<Notice | undefined> {
   const event = busEvent.parse(JSON.parse(body));
   // The rule keeps replays out already. This check also holds when the rule is changed.
-  if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;
+  if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return undefined;
   if (event['detail-type'] === projectTransferred.detailType) {
     for (const notice of await noticesOfMove(deps, event.detail)) {
       // A copy of the event finds what has no record yet, so the record comes last.
       await storeNotice(deps, notice, fresh);
       await recordIncident(deps, notice);
     }
-    return;
+    return undefined;
   }
   const notice = noticeOf(event['detail-type'], event.detail);
-  if (notice === undefined) return;
+  if (notice === undefined) return undefined;
   const stored = storeNotice(deps, notice, fresh);
   const results = await Promise.allSettled([stored, recordIncident(deps, notice)]);
   const failed = results.find((result) => result.status === 'rejected');
@@ -102,6 +114,7 @@ async function storeEvent(deps: NotifierDeps, body: string, fresh: FreshNotices)
   // look at.
   if (notice.unread === 'unknown_value')
     throw new AppError('event_unreadable', `Event ${notice.id} does not fit its schema`);
+  return notice;
 }
 
 /**
@@ -224,17 +237,56 @@ async function noticesOfMove({ store }: NotifierDeps, detail: unknown): Promise<
   return records.flatMap(({ operations, action }) =>
     Object.entries(operations)
       .filter(([, { state }]) => isOngoing(state))
-      .map(([operation_id, { sequence }]) => ({
-        id: `moved ${id} ${operation_id}`,
-        kind: 'moved' as const,
-        severity: 'info' as const,
-        account_id,
-        moved_to,
-        observed_at,
-        project_id,
-        operation_id,
-        ...(action !== undefined && { action }),
-        ...(sequence !== undefined && { sequence }),
-      })),
+      .map(([operation_id, { sequence }]) =>
+        movedNotice(
+          {
+            id: `${id} ${operation_id}`,
+            account_id,
+            observed_at,
+            project_id,
+            operation_id,
+            action,
+            sequence,
+          },
+          moved_to,
+        ),
+      ),
   );
+}
+
+/**
+ * Ends a failure that has come after its project moved, because the queue keeps no order. The poller notes a move in the
+ * record of the project before it tells of it.
+ */
+async function endIfMoved(deps: NotifierDeps, notice: Notice): Promise<void> {
+  const { account_id, project_id, operation_id } = notice;
+  if (project_id === undefined || operation_id === undefined) return;
+  const movedTo = await deps.store.movedTo(account_id, project_id);
+  if (movedTo === undefined) return;
+  const moved = movedNotice(notice, movedTo);
+  await storeNotice(deps, moved, new Map());
+  await recordIncident(deps, moved);
+}
+
+type Moved = Pick<
+  Notice,
+  'id' | 'account_id' | 'observed_at' | 'project_id' | 'operation_id' | 'action' | 'sequence'
+>;
+
+function movedNotice(
+  { id, account_id, observed_at, project_id, operation_id, action, sequence }: Moved,
+  moved_to: string,
+): Notice {
+  return {
+    id: `moved ${id}`,
+    kind: 'moved',
+    severity: 'info',
+    account_id,
+    moved_to,
+    observed_at,
+    ...(project_id !== undefined && { project_id }),
+    ...(operation_id !== undefined && { operation_id }),
+    ...(action !== undefined && { action }),
+    ...(sequence !== undefined && { sequence }),
+  };
 }

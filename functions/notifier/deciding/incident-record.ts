@@ -161,6 +161,11 @@ export function saysHowItStands({ kind }: Notice): boolean {
   return STATES[kind] !== undefined;
 }
 
+/** Returns whether the notice says that its subject fails or takes too long, and may still end by itself. */
+export function isTrouble({ kind }: Notice): boolean {
+  return isOngoing(STATES[kind] ?? 'unknown');
+}
+
 export function noteOperations(operations: Operations, notices: readonly Notice[]): Operations {
   const next = new Map(Object.entries(operations));
   for (const notice of notices) {

@@ -1,5 +1,6 @@
 /** Scripts of what is told together and what is told at once: escalation, gathering, repetition, storms and common causes. */
 
+import { projectKey } from '../../../../shared/store/keys.ts';
 import {
   accountDegrades,
   accountIsWatched,
@@ -10,6 +11,7 @@ import {
   fails,
   finishes,
   givesUp,
+  happens,
   moves,
   operation,
   repeats,
@@ -309,6 +311,25 @@ export const gathering: readonly Script[] = [
       ...at('20:02:00', repeats(5)),
       ...at('21:00:00', fails(operation('op-1', { account: 'other' }), 4, { sequence: 2 })),
       ...at('22:00:00', finishes(operation('op-1', { account: 'other' }), { sequence: 3 })),
+    ],
+    isLong: true,
+    until: '25:00:00',
+  },
+  {
+    name: 'failure-after-the-move',
+    says: 'A failure of the old account comes after the move of its project: it is told and ends, and is not repeated each day.',
+    channels: ['email', 'pagerduty'],
+    policy: { patience_seconds: 0 },
+    steps: [
+      ...at(
+        '0:00',
+        happens('the poller notes that shop has moved from main to other', ({ memory }) =>
+          memory.as('poller').update({ key: projectKey('main', 'shop'), set: { moved_to: 'other' } }),
+        ),
+        moves('shop', 'other'),
+      ),
+      ...at('0:01', fails(one, 3)),
+      ...at('2:00:00', finishes(operation('op-1', { account: 'other' }), { sequence: 2, failures_count: 3 })),
     ],
     isLong: true,
     until: '25:00:00',
