@@ -281,6 +281,20 @@ test('what AWS refuses to say is named, and not taken for health', async () => {
   expect(aws.counts.get('monitoring:GetMetricData')).toBeUndefined();
 });
 
+/** EventBridge refuses to name the targets of these rules, until the test has ended. */
+function refuseTargetsOf(names: ReadonlySet<string>): void {
+  const client = EventBridgeClient.prototype;
+  const send = Reflect.get(client, 'send') as (...parts: readonly unknown[]) => unknown;
+  const refusal = Object.assign(new Error('Rate exceeded'), { name: 'ThrottlingException' });
+  function value(this: EventBridgeClient, ...parts: readonly unknown[]): unknown {
+    const [command] = parts;
+    const isRefused = command instanceof ListTargetsByRuleCommand && names.has(command.input.Rule ?? '');
+    return isRefused ? Promise.reject(refusal) : Reflect.apply(send, this, parts);
+  }
+  Object.defineProperty(client, 'send', { value, configurable: true });
+  onTestFinished(() => void Reflect.deleteProperty(client, 'send'));
+}
+
 test('a rule whose targets cannot be read is unknown, and loses nothing that is known of the others', async () => {
   const { api, ask, open, breakQueue, events, publish, pass } = await setUp();
   await breakQueue();
@@ -289,18 +303,8 @@ test('a rule whose targets cannot be read is unknown, and loses nothing that is 
   );
   await publish();
   pass(5 * MINUTE_MS);
-  const send = EventBridgeClient.prototype.send;
   const unread = new Set(['orders']);
-  const spy = vi.spyOn(EventBridgeClient.prototype, 'send').mockImplementation(function (
-    this: EventBridgeClient,
-    command: { readonly input: { readonly Rule?: string } },
-    ...more: unknown[]
-  ) {
-    const isRefused = command instanceof ListTargetsByRuleCommand && unread.has(command.input.Rule ?? '');
-    if (isRefused) return Promise.reject(Object.assign(new Error(), { name: 'ThrottlingException' }));
-    return Reflect.apply(send, this, [command, ...more]);
-  } as typeof send);
-  onTestFinished(() => spy.mockRestore());
+  refuseTargetsOf(unread);
 
   expect((await ask()).body).toMatchObject({
     rules: [

@@ -107,7 +107,11 @@ function answerWithoutResult(found: FoundCommand): ApiAnswer {
       const detail = `${APPROVED} ${reason} ${NOTHING_DONE}`;
       throw new Problem('internal', { detail, members, provesNoWork: true });
     }
-    default:
+    // These two were refused before anything was waited for.
+    case 'awaiting_approval':
+    case 'denied':
+      throw refused(found.command);
+    case 'unknown':
       throw new Problem('outcome-unknown', {
         detail: `${APPROVED} ${reason} It is never sent again. Look at what it should have changed; then use a new Idempotency-Key if it has to be repeated.`,
         members,

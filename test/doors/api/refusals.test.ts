@@ -82,7 +82,7 @@ test('calls that wait for a person are counted like other refusals, and one ques
   const records = api.memory.sync
     .items()
     .filter(({ kind, client_id }) => kind === 'audit' && client_id === 'an-agent');
-  const minutes = new Set(records.map(({ received_at }) => String(received_at).slice(0, 16)));
+  const minutes = new Set(records.map(({ received_at }) => (received_at as string).slice(0, 16)));
   // Each minute has the first of its refusals and one count, and the first one has the question, too.
   expect(records.length).toBeLessThanOrEqual(1 + minutes.size * (RECORDED_REFUSALS_MAX + 1));
   expect(statuses).toEqual(new Set([403, 429]));
