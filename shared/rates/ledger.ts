@@ -11,6 +11,9 @@ const PERMIT_MS = 2_000;
 /** Permits are counted together when they were given in the same slot. */
 const SLOT_MS = 1_000;
 
+/** The clocks of two instances differ by at most so many slots. */
+const AHEAD_SLOTS_MAX = 30;
+
 /** The upstream counts a minute from when a request arrives, and a permit may be used as late as it ends. */
 const COUNTED_MS = 60_000 + PERMIT_MS;
 
@@ -148,7 +151,10 @@ export function grant(before: Ledger, limits: LedgerLimits, ask: Ask): Granted {
       return true;
     });
   }
-  for (const [name, count] of permits) give(given, name, nowMs, count * weight);
+  // In the slot of the clock that is furthest ahead, or its instance would forget the permits too early.
+  const slots = Object.values(ledger.given).flatMap((each) => each.map(([slot]) => slot * SLOT_MS));
+  const givenAtMs = slots.reduce((latest, atMs) => Math.max(latest, atMs), nowMs);
+  for (const [name, count] of permits) give(given, name, givenAtMs, count * weight);
   const lateCount = ofSecond - sumOf(ledger.lately);
   const lately: readonly Given[] = lateCount > 0 ? [...ledger.lately, [nowMs, lateCount]] : ledger.lately;
   const refused = [...wanted].filter(([name, { count }]) => (permits.get(name) ?? 0) < count);
@@ -208,11 +214,14 @@ function endOf([slot]: Given): number {
   return (slot + 1) * SLOT_MS + COUNTED_MS;
 }
 
-/** What stands further ahead than a slot was written by a clock that was wrong, and ends as if it were written now. */
+/**
+ * What another instance was given counts for as long by this clock, too, which may be behind. What stands further ahead was
+ * written by a clock that was wrong, and ends as if it were written now.
+ */
 function without({ given, lately, poller }: Ledger, nowMs: number): Ledger {
-  const latest = Math.floor(nowMs / SLOT_MS) + 1;
+  const now = Math.floor(nowMs / SLOT_MS);
   const kept = Object.entries(given).map(([name, slots]) => {
-    const known = slots.map(([slot, count]): Given => [Math.min(slot, latest), count]);
+    const known = slots.map(([slot, count]): Given => [slot > now + AHEAD_SLOTS_MAX ? now + 1 : slot, count]);
     return [name, known.filter((each) => endOf(each) > nowMs)] as const;
   });
   return {

@@ -40,7 +40,7 @@ function measurePlanner(): void {
     failureBackoffMsMax: 300_000,
     listing: undefined,
   });
-  planner.setProjects(Array.from({ length: PROJECT_COUNT }, (_, index) => `project-${index}`));
+  planner.addProjects(Array.from({ length: PROJECT_COUNT }, (_, index) => `project-${index}`));
   const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: 86_400_000 };
   const result = { hasFailed: false, foundTransition: false, hasLeftovers: false };
   const startedMs = performance.now();

@@ -22,11 +22,9 @@ import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 
 export interface PollPlanner {
   /**
-   * Polls exactly these projects from now on, and forgets what is known of all others. `histories` says, by id of the
-   * project, how often something happened in those that an earlier process has read.
+   * Adds projects to those that are polled, and forgets none. `histories` says, by id of the project, how often something
+   * happened in those that an earlier process has read.
    */
-  setProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
-  /** Adds projects to those that are polled, and forgets none. */
   addProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
   /** Stops polling these projects, and forgets what is known of them. */
   removeProjects(projectIds: readonly string[]): void;
@@ -118,11 +116,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   let wasDue = false;
 
   return {
-    setProjects(projectIds, histories) {
-      const wanted = new Set(projectIds);
-      remove([...byId.keys()].filter((id) => !wanted.has(id)));
-      add(projectIds, histories);
-    },
     addProjects: add,
     removeProjects: remove,
     next,

@@ -10,7 +10,6 @@ export function plannerOf(policy: Policy): PollPlanner {
     report: (projectId, { activity }, nowMs) =>
       policy.report(projectOf(projectId), { hasOpen: activity?.openSinceMs !== undefined }, nowMs),
     need: () => ({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 }),
-    setProjects: () => {},
     addProjects: () => {},
     removeProjects: () => {},
     reportPage: () => {},

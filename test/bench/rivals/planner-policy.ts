@@ -53,7 +53,7 @@ export function plannerPolicy(planner: PollPlanner, projectCount: number): Polic
   /** The poller reads the whole list before it polls any project. */
   function meetProjects(nowMs: number): void {
     isKnown = true;
-    planner.setProjects(Array.from({ length: projectCount }, (_, project) => projectIdOf(project)));
+    planner.addProjects(Array.from({ length: projectCount }, (_, project) => projectIdOf(project)));
     for (let page = 0; page * LIST_ROWS < projectCount; page++)
       planner.reportPage(page, list.shown(page), nowMs);
   }

@@ -56,7 +56,7 @@ function serve(
 
 function aPlanner(ids: readonly string[]): PollPlanner {
   const plan = createPollPlanner(limits);
-  plan.setProjects(ids);
+  plan.addProjects(ids);
   return plan;
 }
 
@@ -110,7 +110,7 @@ describe('the list of computes of a project', () => {
 
   test('is never read when the account has no use for it, or at most with three of ten permits', () => {
     const without = createPollPlanner({ ...limits, readsComputes: false });
-    without.setProjects(named(300));
+    without.addProjects(named(300));
     const never = serve(without, 8 * MINUTE_MS, () => {});
     const plan = aPlanner(named(300));
     const always = serve(
@@ -132,7 +132,7 @@ describe('an account with more projects than one decision looks at', () => {
 
   test('hands each project out once, and all of them in two rounds', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 12_000 });
-    plan.setProjects(named(COUNT));
+    plan.addProjects(named(COUNT));
     const chosen = new Set<string>();
     let pollCount = 0;
     for (let turn = 0; turn < 2 * COUNT; turn++) {
@@ -148,7 +148,7 @@ describe('an account with more projects than one decision looks at', () => {
 
   test('serves a command in any of them at once', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 12_000 });
-    plan.setProjects(named(COUNT));
+    plan.addProjects(named(COUNT));
     for (let turn = 0; turn < 10; turn++) plan.next(turn * 5);
     plan.askAtOnce(`p${COUNT - 1}`);
     const next = [plan.next(60), plan.next(65)];

@@ -69,7 +69,7 @@ export function runPlanner(settings: LoadSettings) {
   let nowMs = random.next() * 1_000;
   const startedAtMs = nowMs;
   let longestWaitMs = 0;
-  plan.setProjects(projectIds, histories);
+  plan.addProjects(projectIds, histories);
 
   return {
     plan,

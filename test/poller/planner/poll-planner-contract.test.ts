@@ -31,17 +31,14 @@ function readAll(plan: PollPlanner, ids: readonly string[], nowMs: number): void
 }
 
 describe('a reading that is asked for', () => {
-  test.each(['setProjects', 'addProjects'] as const)(
-    'before its project is known comes before its turn once %s names it',
-    (name) => {
-      const plan = createPollPlanner(limits);
-      plan.askAtOnce('late');
-      plan[name](['a', 'b', 'late']);
+  test('before its project is known comes before its turn once it is', () => {
+    const plan = createPollPlanner(limits);
+    plan.askAtOnce('late');
+    plan.addProjects(['a', 'b', 'late']);
 
-      // The first of the newcomers is due, which uses every second permit.
-      expect(nextOf(plan, 0, 3)).toEqual(['a', 'late', 'b']);
-    },
-  );
+    // The first of the newcomers is due, which uses every second permit.
+    expect(nextOf(plan, 0, 3)).toEqual(['a', 'late', 'b']);
+  });
 });
 
 describe('the time between two readings of a project', () => {
@@ -50,7 +47,7 @@ describe('the time between two readings of a project', () => {
     [50, 250],
   ])('is chosen by the number of projects: of %d, each is read after %d ms', (count, intervalMs) => {
     const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 'by_size', listing: undefined });
-    plan.setProjects(named(count));
+    plan.addProjects(named(count));
     readAll(plan, named(count), 0);
 
     expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: intervalMs });
@@ -59,7 +56,7 @@ describe('the time between two readings of a project', () => {
   test('is a little longer while the last permit is kept for what the list shows next', () => {
     const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
     const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 0, listing });
-    plan.setProjects(named(2));
+    plan.addProjects(named(2));
     const recall = { foundCount: 200, missedCount: 0 };
     plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
     plan.reportPage(0, lastPageOf(named(2).map((id) => ({ id }))), 0);
@@ -76,7 +73,7 @@ describe('whether an invocation goes on', () => {
     const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
     const page = lastPageOf(named(14).map((id) => ({ id, updated_at: 1 })));
-    plan.setProjects(named(14));
+    plan.addProjects(named(14));
     const recall = { foundCount: 200, missedCount: 0 };
     plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
     plan.reportPage(0, page, 0);
@@ -89,7 +86,7 @@ describe('whether an invocation goes on', () => {
 
   test('does not depend on a page of the list that is being read', () => {
     const plan = createPollPlanner(limits);
-    plan.setProjects(['a']);
+    plan.addProjects(['a']);
     plan.reportPage(0, lastPageOf([{ id: 'a' }]), 0);
     readAll(plan, ['a'], MINUTE_MS - 1);
     expect(plan.need(MINUTE_MS - 1, MINUTE_MS - 1).hasReadAll).toBe(true);
@@ -103,7 +100,7 @@ describe('what is learned of the fields of the list', () => {
   const evidenceOf = (plan: PollPlanner) => plan.hintEvidence().find(({ name }) => name === 'updated_at');
   const aPlan = () => {
     const plan = createPollPlanner(limits);
-    plan.setProjects(['a']);
+    plan.addProjects(['a']);
     plan.reportPage(0, lastPageOf([{ id: 'a', updated_at: 1 }]), 0);
     readAll(plan, ['a'], 0);
     return plan;

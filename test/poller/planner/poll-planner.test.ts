@@ -37,7 +37,7 @@ function pageOf(rows: readonly ProjectRow[], end: Partial<ShownPage> = {}) {
 
 function aPlanner(...ids: readonly string[]): PollPlanner {
   const created = createPollPlanner(limits);
-  created.setProjects(ids);
+  created.addProjects(ids);
   return created;
 }
 
@@ -188,7 +188,7 @@ describe('the planner', () => {
     const histories = new Map(ids.map((id) => [id, history(id === 'p399' ? 1_000 : 1)]));
     const busyPolls = (known: boolean) => {
       const plan = createPollPlanner(limits);
-      plan.setProjects(ids, known ? histories : undefined);
+      plan.addProjects(ids, known ? histories : undefined);
       const activityAt = (id: string) => ({ ...quiet, ...histories.get(id) });
       return pollFor(plan, MINUTE_MS, activityAt).get('p399') ?? 0;
     };
@@ -201,7 +201,8 @@ describe('the planner', () => {
     const plan = aPlanner('a', 'b');
     plan.next(0);
     plan.report('a', result, 0);
-    plan.setProjects(['a', 'c']);
+    plan.removeProjects(['b']);
+    plan.addProjects(['c']);
 
     expect(plan.next(0)).toEqual({ kind: 'poll', projectId: 'c' });
     expect(plan.next(0)).toMatchObject({ kind: 'wait' });
@@ -312,7 +313,7 @@ describe('the reason to go on', () => {
 
   test('is gone with one reading of a list that has proved itself, until a project is older than the cap', () => {
     const plan = createPollPlanner({ ...limits, listing });
-    plan.setProjects(['a', 'b']);
+    plan.addProjects(['a', 'b']);
     const proven = { recall: { foundCount: 200, missedCount: 2 }, hitCount: 200, moveCount: 210 };
     plan.restoreHints([{ name: 'updated_at', ...proven }]);
     for (let count = 0; count < 2; count++) poll(plan, 0);
@@ -342,7 +343,7 @@ describe('the reason to go on', () => {
   test('counts projects and pages of the list in the round after which a project is overdue', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
     const ids = Array.from({ length: 15 }, (_, place) => `p${place}`);
-    plan.setProjects(ids);
+    plan.addProjects(ids);
     for (const [place] of ids.slice(0, 5).entries())
       plan.reportPage(place, pageOf([{ id: `p${place}` }], place < 4 ? { cursor: `p${place}` } : {}), 0);
     for (const _ of ids) plan.next(0);
@@ -368,7 +369,7 @@ describe('the pages of the project list', () => {
 
   test('have turns of their own: each is read from where the one before it ended', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
-    plan.setProjects(['a', 'b', 'c']);
+    plan.addProjects(['a', 'b', 'c']);
     expect(pagesAt(plan, 0)).toEqual([]);
     plan.reportPage(0, full, 0);
     expect(pagesAt(plan, 1)).toEqual([[1, 'a']]);
@@ -387,7 +388,6 @@ describe('the pages of the project list', () => {
       requestsPerMinute: 700,
       listing: { ...listing, hintIntervalMsMin: undefined },
     });
-    plan.setProjects([]);
     plan.reportPage(0, pageOf([]), 0);
 
     expect(pagesAt(plan, MINUTE_MS - 1)).toEqual([]);
@@ -398,7 +398,6 @@ describe('the pages of the project list', () => {
     const intervalS = (pageCount: number, requestsPerMinute: number) => {
       const silent = { ...listing, hintIntervalMsMin: undefined };
       const plan = createPollPlanner({ ...limits, requestsPerMinute, listing: silent });
-      plan.setProjects([]);
       // The pages are read twice, because only the last of them shows how many there are.
       for (let count = 0; count < 2 * pageCount; count++) {
         const page = count % pageCount;
@@ -420,7 +419,6 @@ describe('the pages of the project list', () => {
   test('are not hurried by their deadline before their usual interval is over', () => {
     const silent = { ...listing, hintIntervalMsMin: undefined };
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 10, listing: silent });
-    plan.setProjects([]);
     plan.reportPage(0, pageOf([]), 0);
     for (let nowMs = 0; nowMs < 5 * MINUTE_MS; nowMs += 1_000) expect(pagesAt(plan, nowMs)).toEqual([]);
 
@@ -432,7 +430,7 @@ describe('the pages of the project list', () => {
     const ids = Array.from({ length: 40 }, (_, place) => `p${place}`);
     const rowsOf = (page: number) => ids.slice(20 * page, 20 * page + 20).map((id) => ({ id }));
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
-    plan.setProjects(ids);
+    plan.addProjects(ids);
     plan.reportPage(0, pageOf(rowsOf(0), { cursor: 'p19' }), 0);
     const counts = [0, 0];
     for (let nowMs = 0; nowMs < 30 * MINUTE_MS; ) {
@@ -454,7 +452,7 @@ describe('the pages of the project list', () => {
 
   test('come for their hints no sooner than their own interval, which is not that of projects', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
-    plan.setProjects(['a']);
+    plan.addProjects(['a']);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
     pagesAt(plan, 0);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 1_000);
@@ -465,7 +463,7 @@ describe('the pages of the project list', () => {
 
   test('that cannot be read are tried again less and less often, and keep no project waiting', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
-    plan.setProjects(['a']);
+    plan.addProjects(['a']);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
     const triedAtMs: number[] = [];
     for (let nowMs = MINUTE_MS; nowMs < 3 * MINUTE_MS; nowMs += 1_000) {
@@ -479,7 +477,7 @@ describe('the pages of the project list', () => {
 
   test('that have gone are read no more', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
-    plan.setProjects(['a']);
+    plan.addProjects(['a']);
     plan.reportPage(0, full, 0);
     expect(pagesAt(plan, 1)).toEqual([[1, 'a']]);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 2);
@@ -494,7 +492,7 @@ describe('the project list as a hint', () => {
 
   test('a project whose field moved is polled next; one that is new or missing is no hint', () => {
     const plan = createPollPlanner(withHints);
-    plan.setProjects(['a', 'b']);
+    plan.addProjects(['a', 'b']);
     for (let count = 0; count < 3; count++) {
       const decision = plan.next(0);
       if (decision.kind === 'poll') plan.report(decision.projectId, { ...result, activity: quiet }, 0);
@@ -514,7 +512,7 @@ describe('the project list as a hint', () => {
     const listsIn = (shows: boolean) => {
       const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
       const plan = createPollPlanner(withHints);
-      plan.setProjects(ids);
+      plan.addProjects(ids);
       plan.reportPage(0, pageOf(ids.map((id) => ({ id }))), 0);
       let listCount = 0;
       const values = new Map<string, number>();
@@ -548,7 +546,7 @@ describe('the project list as a hint', () => {
   function readingsWhile(moves: (nowMs: number) => boolean, minutes: number) {
     const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
     const plan = createPollPlanner({ ...withHints, listing: { ...listing, hintIntervalMsMin: 0 } });
-    plan.setProjects(ids);
+    plan.addProjects(ids);
     const values = new Map<string, number>();
     const unseen = new Set<string>();
     const counts = Array.from({ length: minutes / 10 }, () => ({ poll: 0, list: 0 }));
@@ -596,7 +594,7 @@ describe('the project list as a hint', () => {
 
   test('keeps what was learned of its fields across restarts', () => {
     const before = createPollPlanner(withHints);
-    before.setProjects(['a']);
+    before.addProjects(['a']);
     for (let value = 0; value < 3; value++) before.reportPage(0, pageOf([{ id: 'a', updated_at: value }]), 0);
     const after = createPollPlanner(withHints);
     after.restoreHints(before.hintEvidence());
@@ -613,7 +611,7 @@ test.each([
   ['moves nothing up once it was wrong more than ten times as often as right', 200, false],
 ])('a field of the list that cries wolf %s', (_what, moveCount, isTold) => {
   const planner = createPollPlanner({ ...limits, listing });
-  planner.setProjects(['shop', 'till']);
+  planner.addProjects(['shop', 'till']);
   const recall = { foundCount: 100, missedCount: 0 };
   planner.restoreHints([{ name: 'updated_at', recall, hitCount: 0, moveCount }]);
   const show = (updated_at: string, nowMs: number) =>
