@@ -181,9 +181,10 @@ export function createRunSummary(): RunSummary {
     noteEvent(event) {
       eventCount += 1;
       ids.add(String(event.detail['id']));
-      projects.add(String(event.detail['project_id']));
-      const status = event.detail['status'];
-      if (typeof status === 'string') statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      const { project_id: projectId, status } = event.detail;
+      // Events about an account name no project.
+      if (isText(projectId)) projects.add(projectId);
+      if (isText(status)) statuses.set(status, (statuses.get(status) ?? 0) + 1);
       const delayMs = delayMsOf(event);
       if (delayMs !== undefined) delaysMs.push(delayMs);
       if (delaysMs.length > DELAYS_MAX) delaysMs.shift();

@@ -31,6 +31,7 @@ export const COMMAND_STATES = [
   'running',
   'succeeded',
   'failed',
+  'incomplete',
   'refused',
   'expired',
   'cancelled',
@@ -176,8 +177,7 @@ export function standingOf(command: QueuedCommand, record: CommandRecord | undef
   const { state, reason } = command;
   const outcome = record?.entries.at(-1)?.outcome;
   if (state !== 'running' || outcome === undefined) return { state, reason };
-  if (outcome === 'incomplete') return { state: 'failed', reason: INCOMPLETE };
-  return { state: outcome, reason };
+  return { state: outcome, reason: outcome === 'incomplete' ? INCOMPLETE : reason };
 }
 
 const UNSETTLED: ReadonlySet<CommandState> = new Set(['awaiting_approval', 'queued', 'sent', 'running']);

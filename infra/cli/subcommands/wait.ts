@@ -29,7 +29,7 @@ export const OUTCOME_CODES = {
   failed: 'it failed',
   refused: 'it was refused or denied, or was withdrawn or expired before it was sent; or see the message',
   unknown: 'it is not known whether the upstream carried it out',
-  timed_out: 'it had not ended when the time was over',
+  timed_out: 'it had not ended when the time was over, here or (incomplete) at the bridge',
   interrupted: 'Ctrl-C came before it ended',
 } as const;
 
@@ -173,7 +173,7 @@ function get(path: string, query: Readonly<Record<string, string | number>>) {
 
 /** `pending` says that it has not ended; a failed operation is pending, because the upstream may try again. */
 export interface Outcome {
-  readonly kind: 'pending' | 'succeeded' | 'failed' | 'refused' | 'unknown' | 'not_found';
+  readonly kind: 'pending' | 'succeeded' | 'failed' | 'incomplete' | 'refused' | 'unknown' | 'not_found';
   /** The state in the words of the bridge, such as `running` or `expired`. */
   readonly state: string;
   /** What the bridge said, for people and for `--json`. */
@@ -182,14 +182,15 @@ export interface Outcome {
   readonly reason?: string | undefined;
 }
 
-/** A state that a newer bridge may have is not among them. */
-const QUEUED_KINDS: Readonly<Record<string, Outcome['kind']>> = {
+/** Commands of both kinds end in these states. One that a newer bridge may have is not among them. */
+const COMMAND_KINDS: Readonly<Record<string, Outcome['kind']>> = {
   awaiting_approval: 'pending',
   queued: 'pending',
   sent: 'pending',
   running: 'pending',
   succeeded: 'succeeded',
   failed: 'failed',
+  incomplete: 'incomplete',
   refused: 'refused',
   expired: 'refused',
   cancelled: 'refused',
@@ -209,7 +210,7 @@ const queuedCommandAnswer = z.looseObject({
 /** A command that waited in line. In the state `unknown` it may have been carried out. */
 function outcomeOfQueued({ command }: z.output<typeof queuedCommandAnswer>): Outcome {
   const { state, reason } = command;
-  return { kind: QUEUED_KINDS[state] ?? 'failed', state, reason, seen: command };
+  return { kind: COMMAND_KINDS[state] ?? 'failed', state, reason, seen: command };
 }
 
 const sentCommandAnswer = z.looseObject({
@@ -221,17 +222,12 @@ const sentCommandAnswer = z.looseObject({
   }),
 });
 
-const SETTLED_KINDS: Readonly<Record<string, Outcome['kind']>> = {
-  succeeded: 'succeeded',
-  unknown: 'unknown',
-};
-
 /** A command that was sent at once. Its event `Command Settled` says how it ended. */
 function outcomeOfSent({ command }: z.output<typeof sentCommandAnswer>): Outcome {
   if (!command.settled) return { kind: 'pending', state: 'running', seen: command };
   const settled = command.events.find(({ detail_type }) => detail_type === 'Command Settled');
   const state = settled?.detail.outcome ?? 'failed';
-  return { kind: SETTLED_KINDS[state] ?? 'failed', state, seen: settled?.detail ?? command };
+  return { kind: COMMAND_KINDS[state] ?? 'failed', state, seen: settled?.detail ?? command };
 }
 
 const operationAnswer = z.looseObject({
@@ -263,6 +259,7 @@ const SENTENCES: Readonly<Record<Outcome['kind'], string>> = {
   pending: 'has not ended',
   succeeded: 'has succeeded',
   failed: 'has failed',
+  incomplete: 'was accepted, and its operations had not all ended when the bridge stopped waiting for them',
   refused: 'was not carried out',
   unknown: 'may have been carried out, which is not known',
   not_found: 'is known to nobody; check the id and the project',
@@ -275,7 +272,7 @@ export function sentenceOf(name: string, { kind, state }: Outcome): string {
 }
 
 export function exitCodeOf({ kind }: Outcome): ExitCode {
-  if (kind === 'pending') return EXIT_CODES.timed_out;
+  if (kind === 'pending' || kind === 'incomplete') return EXIT_CODES.timed_out;
   return EXIT_CODES[kind];
 }
 

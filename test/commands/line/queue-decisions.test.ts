@@ -194,9 +194,9 @@ describe('how far a command is', () => {
     expect(standingOf(aCommand(), recordOf('succeeded')).state).toBe('queued');
   });
 
-  test('is failed, with the reason, when the time for its operations is over', () => {
+  test('is incomplete, with the reason, when the time for its operations is over', () => {
     expect(standingOf(running, recordOf('incomplete'))).toMatchObject({
-      state: 'failed',
+      state: 'incomplete',
       reason: expect.stringContaining('had not all ended'),
     });
   });

@@ -269,29 +269,32 @@ const waiting: readonly Scenario[] = [
     ],
     code: 0,
   },
-  ...['failed', 'incomplete'].map(
-    (outcome): Scenario => ({
-      title: `ends with 1 when the command has settled as ${outcome}`,
-      args: [...create, '--wait'],
-      script: [asks(BRANCHES, started), asks(`${SENT}?wait=25`, settledAs(outcome))],
-      code: 1,
-      notes:
-        outcome === 'failed' ? /^The command has failed\.$/m : /^The command has failed \(incomplete\)\.$/m,
-    }),
-  ),
   ...(
     [
       ['succeeded', 0, 'succeeded', 'has succeeded.'],
       ['failed', 1, 'failed', 'has failed.'],
-      ['incomplete', 1, 'failed', 'has failed (incomplete).'],
+      [
+        'incomplete',
+        124,
+        'incomplete',
+        'was accepted, and its operations had not all ended when the bridge stopped waiting for them (incomplete).',
+      ],
       ['refused', 2, 'refused', 'was not carried out (refused).'],
       ['expired', 2, 'refused', 'was not carried out (expired).'],
       ['cancelled', 2, 'refused', 'was not carried out (cancelled).'],
       ['denied', 2, 'refused', 'was not carried out (denied).'],
       ['unknown', 3, 'unknown', 'may have been carried out, which is not known.'],
     ] as const
-  ).map(
-    ([state, code, outcome, words]): Scenario => ({
+  ).flatMap(([state, code, outcome, words]): readonly Scenario[] => [
+    {
+      title: `ends with ${code} when the command has settled as ${state}`,
+      args: [...create, '--wait', '--json'],
+      script: [asks(BRANCHES, started), asks(`${SENT}?wait=25`, settledAs(state))],
+      code,
+      json: { status: 201, outcome },
+      notes: new RegExp(`^The command ${words.replaceAll(/[().]/g, '\\$&')}$`, 'm'),
+    },
+    {
       title: `ends with ${code} when the queued command is ${state}`,
       args: [...create, '--queue', '--wait', '--json'],
       script: [
@@ -308,8 +311,8 @@ const waiting: readonly Scenario[] = [
         new RegExp(`^The command ${words.replaceAll(/[().]/g, '\\$&')}$`, 'm'),
       ],
       waits: [4, 4],
-    }),
-  ),
+    },
+  ]),
   {
     title: 'waits through errors, a hang-up, a page of a proxy and what is not known yet',
     args: [...create, '--queue', '--wait'],
