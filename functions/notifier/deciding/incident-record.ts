@@ -35,7 +35,7 @@ export function incidentAfter(
   notice: Notice,
   nowMs: number,
 ): IncidentRecord | undefined {
-  if (!saysHowItStands(notice)) return record;
+  if (!saysHowItStands(notice) || (record !== undefined && isCopy(notice, record))) return record;
   const wasOpen = record !== undefined && isOpen(record);
   const known = record ?? firstRecord(notice);
   const before = wasOpen ? known.operations : withoutGivenUp(known.operations);
@@ -49,6 +49,17 @@ export function incidentAfter(
   if (!wasOpen) return state === 'recovered' ? { ended_at: at, ...next } : begunAgain(next, notice, at);
   const worsened = withGravity(next, gravityOf(notice));
   return isOpen(worsened) ? worsened : { ...worsened, ended_at: at };
+}
+
+/**
+ * Returns whether the record shows already what the notice says. Of an operation that has recovered since, and that the record
+ * has forgotten, the failures of the last hour are known still.
+ */
+function isCopy(notice: Notice, { operations, failures }: IncidentRecord): boolean {
+  if (failures.some(({ id }) => id === notice.id)) return true;
+  const { kind, sequence, observed_at } = notice;
+  const known = operations[subjectOf(notice)];
+  return known?.state === STATES[kind] && known?.sequence === sequence && known?.observed_at === observed_at;
 }
 
 function firstRecord(notice: Notice): IncidentRecord {

@@ -70,6 +70,10 @@ export const alertRulePattern = {
       'detail-type': ['Operation State Changed'],
       detail: { status: ['finished', 'cancelled', 'skipped'], failures_count: [{ numeric: ['>', 0] }] },
     },
+    {
+      'detail-type': ['Operation State Changed'],
+      detail: { status: ['finished', 'cancelled', 'skipped'], previous_status: ['failed'] },
+    },
     { 'detail-type': ['Operation State Changed'], detail: { was_stalled: [true] } },
     {
       'detail-type': [
@@ -186,9 +190,10 @@ function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined
   if (event.status === 'failed') return 'failed';
   // The operation has finished after failed attempts. These were reported before, or this notice reports them, when
   // they were too quick for the polls to see.
-  if (event.status === 'finished' && event.failures_count > 0) return 'recovered';
+  const hasFailed = event.failures_count > 0 || event.previous_status === 'failed';
+  if (event.status === 'finished' && hasFailed) return 'recovered';
   const isDropped = event.status === 'cancelled' || event.status === 'skipped';
-  if (isDropped && event.failures_count > 0) return 'cancelled';
+  if (isDropped && hasFailed) return 'cancelled';
   if (event.was_stalled) return 'stall_ended';
   return event.new_failures > 0 ? 'attempt_failed' : undefined;
 }

@@ -72,7 +72,11 @@ const HEADLINES: Record<NoticeKind, (notice: Notice, show: Show) => string> = {
   moved: ({ moved_to = 'another account' }, show) =>
     `goes on in the account ${show(moved_to, NAME_CHARACTERS_MAX)}`,
   project_gone: () => 'ended with its project, which is gone',
-  reminder: (notice) => `still fails${afterWords(notice)}`,
+  reminder: (notice, show) => {
+    const { project_id, channel, account_id } = notice;
+    const name = channel === undefined ? show(account_id, NAME_CHARACTERS_MAX) : channelName(notice);
+    return `${project_id === undefined ? `${name}: ` : ''}still fails${afterWords(notice)}`;
+  },
   digest: (notice) =>
     saysOnlyHeldBack(notice)
       ? `${counted((notice.held_back?.acknowledged_count ?? 0) + (notice.held_back?.muted?.alert_count ?? 0), 'alert')} were held back`

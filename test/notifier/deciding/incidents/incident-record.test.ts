@@ -74,6 +74,35 @@ describe('the record of an incident', () => {
     });
   });
 
+  test('that has ended with its acknowledgement is not opened by a copy', () => {
+    const [first, second] = [aNotice(3, givenUp), aNotice(4, { ...givenUp, operation_id: 'b' })];
+    const record = recordOf(first, second);
+    const acknowledged = record && acknowledge(record, by);
+
+    expect(acknowledged?.ended_at).toBe(by.at);
+    expect(incidentAfter(acknowledged, first, NOON_MS)).toBe(acknowledged);
+    expect(acknowledged && incidentAfter({ ...acknowledged, failures: [] }, first, NOON_MS)).toMatchObject({
+      ended_at: by.at,
+      acknowledged: by,
+    });
+  });
+
+  test('is not opened by a copy of a failure that many others have followed', () => {
+    const first = aNotice(1);
+    const others = Array.from({ length: 25 }, (_, place) => `other-${place}`);
+    const record = recordOf(
+      first,
+      aNotice(2, end),
+      ...others.flatMap((operation_id) => [
+        aNotice(3, { operation_id }),
+        aNotice(4, { ...end, operation_id, observed_at: '2026-01-15T11:31:00.000Z' }),
+      ]),
+    );
+
+    expect(record).toMatchObject({ state: 'recovered' });
+    expect(incidentAfter(record, first, NOON_MS)).toBe(record);
+  });
+
   test('stays open when an operation was given up, until a person acknowledges it', () => {
     const record = recordOf(aNotice(2), aNotice(3, givenUp));
 

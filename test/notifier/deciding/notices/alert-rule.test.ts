@@ -26,7 +26,9 @@ describe('the rule that feeds the notifier', () => {
     const states = STATUSES.flatMap((status) =>
       [0, 1, 5].flatMap((failures_count) =>
         [0, 1].flatMap((new_failures) =>
-          [{}, { was_stalled: true }].map((end) => anEvent({ status, failures_count, new_failures, ...end })),
+          [{}, { was_stalled: true }, { previous_status: 'failed' }].map((end) =>
+            anEvent({ status, failures_count, new_failures, ...end }),
+          ),
         ),
       ),
     );
@@ -39,6 +41,18 @@ describe('the rule that feeds the notifier', () => {
       const isTold = noticeOf(detailType, event.detail) !== undefined || detailType === ENDS_INCIDENTS;
       expect(matchesEventPattern(pattern, event), JSON.stringify(event)).toBe(isTold);
     }
+  });
+
+  test.each([
+    ['finished', 'recovered'],
+    ['cancelled', 'cancelled'],
+    ['skipped', 'cancelled'],
+  ])('lets an operation end that failed although no failure was counted (%s)', (status, kind) => {
+    const counts = { failures_count: 0, new_failures: 0 };
+    const event = anEvent({ status, previous_status: 'failed', terminal: true, ...counts });
+
+    expect(matchesEventPattern(pattern, event)).toBe(true);
+    expect(noticeOf('Operation State Changed', event.detail)?.kind).toBe(kind);
   });
 
   test('keeps replayed events out', () => {
