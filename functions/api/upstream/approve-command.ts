@@ -84,6 +84,7 @@ function answerWithoutResult(found: FoundCommand): ApiAnswer {
   const members = membersOf(found.command);
   switch (state) {
     case 'running':
+    case 'incomplete':
     case 'succeeded':
       return standingAnswer(found, 202);
     case 'refused':
