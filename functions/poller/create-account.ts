@@ -90,7 +90,7 @@ export function createAccount(
   const requestsPerMinute = sharedRequestsPerMinute(rate);
   const { telemetry, tally } = createTally(adapters.telemetryOf(settings.account_id));
   const noteUnreadable = createUnreadableNotes(telemetry);
-  const budget = createAccountBudget(clock, rate);
+  const budget = createAccountBudget(ports, rate);
   const store = createBridgeStore(table, settings.account_id, clock, noteUnreadable);
   const insights = createInsightsStore(table, settings.account_id, noteUnreadable);
   const bell = createNudgeBell(clock);

@@ -64,7 +64,7 @@ function pollerDeps(
   const table = memory.as('poller');
   const random = seededRandom(1);
   const requestsPerMinute = SHARES_PER_MINUTE.poller;
-  const budget = createAccountBudget(clock, RATE);
+  const budget = createAccountBudget({ clock, monotonicMs: () => clock.now() }, RATE);
   const { telemetry, tally } = createTally(silentTelemetry);
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
   const secret = createSecret(key);

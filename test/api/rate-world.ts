@@ -159,7 +159,7 @@ export async function play(scene: Scene) {
   async function poll(pollsPerMinute: (sinceMs: number) => number): Promise<void> {
     const owner = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
     const clock = scheduler.clockOf(owner);
-    const budget = createAccountBudget(clock, rate);
+    const budget = createAccountBudget({ clock, monotonicMs: () => scheduler.now() }, rate);
     const store = createLedgerStore(slow(memory.as('poller'), clock), 'main');
     void shareWithCommands({ clock, budget, commands: { store, rate }, signal: stop.signal });
     const untilMs = clock.now() + (scene.pollerLivesMs ?? Number.POSITIVE_INFINITY);

@@ -42,12 +42,22 @@ export function burstOf(requestsPerMinute: number): number {
   return Math.max(saved, Math.min(REQUEST_BURST, affordable));
 }
 
-/** Without commands the poller has everything. Otherwise it begins with what it holds in any case. */
-export function createAccountBudget(clock: Clock, rate: AccountRate): PollerBudget {
+export interface BudgetDeps {
+  readonly clock: Clock;
+  /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
+  readonly monotonicMs: () => number;
+}
+
+/**
+ * Without commands the poller has everything. Otherwise it begins with what it holds in any case. The pace is kept by the
+ * monotonic clock, so that a clock that is set back stops nothing, and one that is put right lets no burst leave.
+ */
+export function createAccountBudget({ clock, monotonicMs }: BudgetDeps, rate: AccountRate): PollerBudget {
   const whole = sharedRequestsPerMinute(rate);
   const requestsPerMinute = rate.commandRequestsPerMinute === 0 ? whole : leastHeldBy(rate);
+  const fromMs = clock.now() - monotonicMs();
   return createRequestBudget({
-    clock,
+    clock: { ...clock, now: () => fromMs + monotonicMs() },
     requestsPerMinute,
     burst: burstOf(requestsPerMinute),
     startsEmpty: true,
@@ -96,10 +106,13 @@ export async function shareWithCommands(deps: SharingDeps): Promise<void> {
     if (held !== undefined && !isShort) {
       const next = nextPart(rate, { ...held, ...use, commandCount: 0 });
       const isSettled = next.holds === held.holds && next.wants === held.wants;
-      if (nowMs - lookedAtMs < USAGE_LOOK_MS || (isSettled && held.holds <= rate.pollerRequestsPerMinute))
+      if (
+        Math.abs(nowMs - lookedAtMs) < USAGE_LOOK_MS ||
+        (isSettled && held.holds <= rate.pollerRequestsPerMinute)
+      )
         continue;
     }
-    const mustConfirm = (held?.holds ?? 0) > certainFor(rate) && nowMs - confirmedAtMs >= MINUTE_MS;
+    const mustConfirm = (held?.holds ?? 0) > certainFor(rate) && Math.abs(nowMs - confirmedAtMs) >= MINUTE_MS;
     const changed = await changePart(deps, commands, { ...use, mustConfirm }).catch(() => undefined);
     if (changed !== undefined) [held, lookedAtMs] = [changed.part, nowMs];
     if (changed?.isWritten === true) confirmedAtMs = nowMs;

@@ -69,10 +69,10 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
   const { table, bus, clock, random } = ports;
   const { requestsPerMinute, lingerMs } = settings;
   const rate = benchRate(requestsPerMinute);
-  const budget = createAccountBudget(clock, rate);
+  const monotonicMs = () => clock.now();
+  const budget = createAccountBudget({ clock, monotonicMs }, rate);
   const { telemetry, tally } = createTally(silentTelemetry);
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
-  const monotonicMs = () => clock.now();
   return {
     ...portsBesidePolls(table, store, clock),
     upstream: createBenchClient(ports.fetch, clock, random, budget),

@@ -11,8 +11,9 @@ const RATE = { pollerRequestsPerMinute: 350, commandRequestsPerMinute: 250, limi
 /** Is a process that sends whatever it may, invocation by invocation, and the ledger that it shares with commands. */
 function aBusyProcess() {
   const scheduler = createScheduler(NOON_MS);
-  const clock = scheduler.clockOf({ name: 'poller', isCrashed: false, clockSkewMs: 0 });
-  const budget = createAccountBudget(clock, RATE);
+  const process = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
+  const clock = scheduler.clockOf(process);
+  const budget = createAccountBudget({ clock, monotonicMs: () => scheduler.now() }, RATE);
   const stored = { ledger: EMPTY_LEDGER, version: 0, isReadable: true };
   const store = {
     async read() {
@@ -30,11 +31,12 @@ function aBusyProcess() {
   const send = async (signal: AbortSignal) => {
     while (!signal.aborted) {
       await budget.take(signal);
-      sentAtMs.push(clock.now());
+      sentAtMs.push(scheduler.now());
       await clock.sleep(20, signal);
     }
   };
   return {
+    process,
     budget,
     stored,
     nowMs: () => scheduler.now(),
@@ -73,4 +75,20 @@ test('while the ledger cannot be read, a process that was warm sends no more tha
   const readableMs = nowMs();
   await invoke(2 * MINUTE_MS);
   expect(sentSince(readableMs)).toBeGreaterThan(350);
+});
+
+test('a process whose clock is set back and put right again sends at the same pace', async () => {
+  const { process, invoke, nowMs, sentSince } = aBusyProcess();
+  await invoke(3 * MINUTE_MS);
+  const perMinute: number[] = [];
+  for (const clockSkewMs of [0, -20 * MINUTE_MS, -20 * MINUTE_MS, 0, 0]) {
+    const begunMs = nowMs();
+    process.clockSkewMs = clockSkewMs;
+    await invoke(MINUTE_MS);
+    perMinute.push(sentSince(begunMs));
+  }
+
+  const [usual = 0] = perMinute;
+  expect(usual).toBeGreaterThan(500);
+  for (const count of perMinute) expect(Math.abs(count - usual)).toBeLessThan(0.02 * usual);
 });

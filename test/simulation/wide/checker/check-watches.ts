@@ -21,6 +21,10 @@ export function checkWatches({ stage, events }: Evidence): readonly Violation[] 
         op.vanishesAtMs <= atMs || !isWithin(truth.projectOf(op.project_id)?.visible ?? [], atMs);
       return isGone ? [] : wrong('vanished', 'it is still there');
     }
+    if (detailType === 'Operation Watch Ended' && event.reason === 'project_gone') {
+      const visible = truth.projectOf(op.project_id)?.visible ?? [];
+      return isWithin(visible, atMs) ? wrong('vanished', 'its project is still there') : [];
+    }
     if (detailType === 'Operation Watch Ended' && isClockRight) {
       const failedAtMs = op.states.findLast(
         ({ status, atMs: at }) => status === 'failed' && at <= atMs,
