@@ -290,13 +290,15 @@ export const bridgeConfigSchema = settings.superRefine((config, context) => {
       message:
         'must be a secret of its own, because who reads it can make tokens: another setting names it, too, or its name is that of an upstream key',
     });
-  const signInAccount = api.sign_in?.account_id;
-  if (signInAccount !== undefined && !accounts.some(({ account_id }) => account_id === signInAccount))
-    context.addIssue({
-      code: 'custom',
-      path: ['api', 'sign_in', 'account_id'],
-      message: 'names none of the accounts',
-    });
+  for (const part of ['sign_in', 'oidc'] as const) {
+    const id = api[part]?.account_id;
+    if (id !== undefined && !accounts.some(({ account_id }) => account_id === id))
+      context.addIssue({
+        code: 'custom',
+        path: ['api', part, 'account_id'],
+        message: 'names none of the accounts',
+      });
+  }
   for (const [place, { lane }] of accounts.entries())
     if (lane !== undefined && lane >= laneCountOf({ lanes, own_lanes }))
       context.addIssue({

@@ -124,7 +124,22 @@ function isGiven(name: string) {
 export const RULES = {
   SignIn: needs('SignInIssuer', ['SignInClientId', 'SignInClientSecretArn']),
   SecondAccount: needs('SecondAccountId', ['SecondAccountKeySecretArn']),
+  Pepper: isAlone('TokenPepperSecretArn', [
+    'UpstreamKeySecretArn',
+    'SecondAccountKeySecretArn',
+    'SlackSecretArn',
+    'SignInClientSecretArn',
+  ]),
 };
+
+function isAlone(name: string, others: readonly string[]) {
+  return {
+    Assertions: others.map((other) => ({
+      Assert: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: name }, { Ref: other }] }] },
+      AssertDescription: `${name} must be a secret of its own, and not that of ${other}, because who reads it can make tokens.`,
+    })),
+  };
+}
 
 function needs(first: string, others: readonly string[]) {
   return {
@@ -156,8 +171,8 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
   TokenPepperSecretArn: {
     description:
       'The ARN of the secret that keys the hashes of tokens: a random text of 32 characters or more.',
-    pattern: SECRET_ARN,
-    constraint: COMPLETE_ARN,
+    pattern: SECRET_ARN.replace('^', '^(?!.*:secret:operations-bridge/upstream-keys/)'),
+    constraint: `${COMPLETE_ARN} Its name must not be that of an upstream key.`,
     maxLength: SECRET_ARN_CHARACTERS_MAX,
     standIn: secretStandIn('token-pepper'),
   },

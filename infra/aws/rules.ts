@@ -51,10 +51,11 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
       'Api/HttpApi/ANY--api--v2--{proxy+}',
       'Api/HttpApi/ANY--bridge--v1--{proxy+}',
       'Api/HttpApi/ANY--console--{proxy+}',
+      'Api/HttpApi/GET--',
       'Api/HttpApi/GET--console',
     ],
     reason:
-      'The function authenticates every route but the documentation (default deny, tested); tokens of the bridge are no JWTs',
+      'The function authenticates every route but the documentation and the redirect of the root (default deny, tested); tokens of the bridge are no JWTs',
   },
   {
     id: 'AwsSolutions-SMG4',

@@ -108,6 +108,14 @@ describe('the configuration', () => {
       /api\.sign_in\.account_id: names none of the accounts \(found "mian"\)/,
     ],
     [
+      'access tokens for an account that does not exist',
+      {
+        ...least,
+        api: { ...least.api, oidc: { issuer: signIn.issuer, audience: 'bridge', account_id: 'mian' } },
+      },
+      /api\.oidc\.account_id: names none of the accounts \(found "mian"\)/,
+    ],
+    [
       'an identity provider over http',
       { ...least, api: { ...least.api, sign_in: { ...signIn, issuer: 'http://127.0.0.1' } } },
       /api\.sign_in\.issuer: must be an address/,

@@ -338,7 +338,7 @@ describe('alerts', () => {
 });
 
 describe('the front door', () => {
-  test('admits three prefixes at a limited rate, and logs no path', () => {
+  test('admits the root and three prefixes at a limited rate, and logs no path', () => {
     const routes = stack
       .ofType('AWS::ApiGatewayV2::Route')
       .map(({ Properties }) => Properties.RouteKey as string);
@@ -348,6 +348,7 @@ describe('the front door', () => {
       'ANY /api/v2/{proxy+}',
       'ANY /bridge/v1/{proxy+}',
       'ANY /console/{proxy+}',
+      'GET /',
       'GET /console',
     ]);
     expect(stage?.Properties.DefaultRouteSettings).toEqual({

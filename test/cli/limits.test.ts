@@ -328,6 +328,12 @@ test('docs/limits.md has a row for every bound, with the value of its constant',
   expect(shown).toHaveLength(Object.keys(constants).length);
 });
 
+test.each(BOUND_NAMES)('the article of the alarm bound-met names the bound %s', (name) => {
+  const [, article = ''] = readFileSync('docs/operations.md', 'utf8').split('\n## bound-met\n');
+
+  expect(article.split('\n## ')[0]).toContain(`\`${name}\``);
+});
+
 test.each(BOUND_NAMES)('docs/limits.md has one row whose signal is the bound %s of the poller', (name) => {
   const signals = rows.map(([, , , , signal = '']) => signal);
 

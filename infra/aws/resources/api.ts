@@ -1,5 +1,5 @@
 /**
- * Deploys the HTTP API and its function. The front door lets three path prefixes in, and the function decides who may
+ * Deploys the HTTP API and its function. The front door lets the root and three path prefixes in, and the function decides who may
  * do what.
  */
 
@@ -46,7 +46,7 @@ export interface ApiProps {
 
 type Surroundings = Omit<ApiProps, 'config' | 'common'>;
 
-/** Requests with other paths do not reach the function. */
+/** Of other paths only the root reaches the function. */
 const PREFIXES = ['/api/v2', '/bridge/v1', '/console'];
 
 export class Api extends Construct {
@@ -142,7 +142,9 @@ export class Api extends Construct {
     for (const prefix of PREFIXES) {
       httpApi.addRoutes({ path: `${prefix}/{proxy+}`, methods: [apigateway.HttpMethod.ANY], integration });
     }
-    httpApi.addRoutes({ path: '/console', methods: [apigateway.HttpMethod.GET], integration });
+    // The root sends a browser to the console.
+    for (const path of ['/console', '/'])
+      httpApi.addRoutes({ path, methods: [apigateway.HttpMethod.GET], integration });
     const accessLog = new logs.LogGroup(this, 'AccessLog', {
       logGroupName: `/aws/apigateway/${config.name}`,
       retention: logRetention,
