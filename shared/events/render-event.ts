@@ -161,7 +161,7 @@ export interface CloudEvent {
   readonly data: object;
   /** The extension "Sequence" is compared as text, so the number has leading zeros. */
   readonly sequence?: string;
-  /** The extension "Partitioning": events of one operation have the same. */
+  /** The extension "Partitioning": events of one operation have the same, and the states of one compute. */
   readonly partitionkey?: string;
   /** The extension "Distributed Tracing". */
   readonly traceparent?: string;
@@ -183,7 +183,9 @@ export function cloudEventOf(event: {
 }): CloudEvent {
   const { detail, source, time } = event;
   const text = (name: string) => (typeof detail[name] === 'string' ? detail[name] : undefined);
-  const partitionKey = text('operation_id') ?? text('branch_id') ?? text('project_id');
+  // The states of a compute are counted by compute, although each names the operation that caused it.
+  const compute = event['detail-type'] === 'Compute State Changed' ? text('endpoint_id') : undefined;
+  const partitionKey = compute ?? text('operation_id') ?? text('branch_id') ?? text('project_id');
   const { sequence, command } = detail;
   const traceparent = (command as { readonly traceparent?: string } | undefined)?.traceparent;
   return {

@@ -175,7 +175,7 @@ export const mutants: readonly NamedMutant[] = [
     name: 'replays-alert',
     mistake: 'a replay wakes people',
     file: NOTIFY,
-    find: "if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;",
+    find: "if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return undefined;",
     replace: '',
     tests: NOTIFY_TESTS,
   },

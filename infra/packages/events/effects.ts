@@ -90,7 +90,8 @@ function chainOf(
   detail: { readonly account_id: string; readonly project_id: string; readonly sequence: number },
   object: string,
 ) {
-  // A project that moves to another account begins new chains there.
+  // An account that sees a project for the first time begins new chains, also when another account has counted before: both share it, or it
+  // moved while the other one was not read. After any other move its operations count on.
   return {
     key: JSON.stringify([detailType, detail.account_id, detail.project_id, object]),
     number: detail.sequence,

@@ -23,8 +23,8 @@ beforeAll(async () => {
   old = (await secondEdition()).createNotifier;
 });
 
-/** The second edition hears of no moves. */
-const known = scripts.filter(({ name }) => name !== 'moved');
+/** The second edition hears of no moves, and forgets what it has not told because a person had acknowledged it. */
+const known = scripts.filter(({ name }) => name !== 'moved' && name !== 'withdrawn-goes-on');
 
 describe('a notifier that is replaced and rolled back', () => {
   test.each(known)('keeps what must hold: $says', { timeout: 120_000 }, async (whole) => {
@@ -82,7 +82,13 @@ describe("what people decided at the second edition's API", () => {
 
     expect(shown).toMatchObject({ acknowledged: { client_id: 'marta', reason: 'on it' } });
     const told = ['op-4', 'op-5', 'op-6', 'op-7'].map((id) => [id, ...minutesOf(world, id)]);
-    expect(told).toEqual([['op-4'], ['op-5', 15, 15], ['op-6', 20, 20], ['op-7', 20, 20]]);
+    // The message on Slack lists what fails when it is edited, because nobody takes care of it any more.
+    expect(told).toEqual([
+      ['op-4', 15],
+      ['op-5', 15, 15],
+      ['op-6', 20, 20],
+      ['op-7', 20, 20],
+    ]);
   });
 });
 

@@ -340,6 +340,14 @@ const CHANGED_CLOUD_EVENT = {
   traceparent: CHANGED.command.traceparent,
 };
 
+const COMPUTE_CHANGED = {
+  id: 'a',
+  account_id: 'main',
+  endpoint_id: 'ep-1',
+  operation_id: 'o-1',
+  sequence: 7,
+};
+
 const forwarding: readonly Scenario[] = [
   {
     title: 'forwards each event, signed and without the token of the bridge',
@@ -372,6 +380,32 @@ const forwarding: readonly Scenario[] = [
     ],
     code: 0,
     jsonLines: [CHANGED_CLOUD_EVENT],
+  },
+  {
+    title:
+      'names the compute of its state as the subject and the partition, because its states are counted by compute',
+    args: ['listen', '--json', '--format', 'cloudevents', '--count', '1'],
+    script: [
+      begins(
+        'now',
+        feed('c1', { ...event('a'), detail_type: 'Compute State Changed', detail: COMPUTE_CHANGED }),
+      ),
+    ],
+    code: 0,
+    jsonLines: [
+      {
+        specversion: '1.0',
+        id: 'a',
+        source: 'operations-bridge/accounts/main',
+        type: 'operations-bridge.compute_state_changed',
+        subject: 'ep-1',
+        partitionkey: 'ep-1',
+        time: '2026-01-16T20:59:00.000Z',
+        datacontenttype: 'application/json',
+        data: COMPUTE_CHANGED,
+        sequence: '0000000007',
+      },
+    ],
   },
   {
     title: 'sends an event again until it is accepted, and the one behind it only then',
