@@ -220,13 +220,17 @@ export function transferNumberOf(recorded: ProjectRecord | undefined): number {
   return Math.max(recorded?.came_from?.number ?? 0, recorded?.moved_by ?? 0);
 }
 
-/** Returns the record of a project that is no longer visible, or undefined when the record already says so. */
+/**
+ * Returns the record of a project that is no longer visible, or undefined when the record already says so. One that was
+ * unread and is gone now was told to be unreachable before.
+ */
 export function decideUnreachable(
   recorded: ProjectRecord,
   nowMs: number,
   reason: UnreachableReason = 'gone',
 ): ProjectRecord | undefined {
-  if (!recorded.is_visible) return undefined;
+  if (!recorded.is_visible)
+    return recorded.is_unread === true && reason === 'gone' ? { ...recorded, is_unread: false } : undefined;
   const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs }, reason);
   return { ...recorded, is_visible: false, ...append<ProjectEntry>(recorded, seen) };
 }

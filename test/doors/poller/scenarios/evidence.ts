@@ -109,6 +109,36 @@ const PROJECTS: readonly Scenario[] = [
     crashes: false,
   },
   {
+    name: 'a project that could not be read and is deleted then is gone, and comes back by the list',
+    async script(stage) {
+      stage.service.addProject(OTHER);
+      stage.begin(1, { project_id: OTHER });
+      await stage.runS(60);
+      stage.service.dials.answers = ({ path }) =>
+        path.startsWith(`/projects/${OTHER}/`) ? { status: 500 } : undefined;
+      await stage.runS(1_200);
+      stage.service.removeProject(OTHER);
+      stage.service.remove(idOf(1));
+      stage.service.dials.answers = () => undefined;
+      await stage.runS(2_400);
+      const before = stage.service.sent.length;
+      stage.restart();
+      await stage.runS(180);
+      const asked = stage.service.sent.slice(before).filter(({ path }) => path.includes(OTHER));
+      expect(asked).toEqual([]);
+      stage.service.addProject(OTHER);
+      await stage.runS(120);
+    },
+    tells: [
+      '1: running',
+      'Operation Watch Ended: 1 vanished',
+      `Project Discovered: ${OTHER}`,
+      `Project Discovered: ${OTHER}`,
+      `Project Unreachable: ${OTHER} not_read`,
+    ],
+    crashes: false,
+  },
+  {
     name: 'what was open when its project went out of sight for some hours goes on when the project is back',
     async script(stage) {
       await leaveOpen(stage);
