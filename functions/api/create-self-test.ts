@@ -71,7 +71,9 @@ export function createApiSelfTest(
     const keyingProbe = (id: string) => secretProbe(id, createKeyingSecretSource(secretsManager, id, clock));
     const secretIds = new Set([
       ...accounts.map(({ key_secret_id }) => key_secret_id),
-      ...[settings.signIn?.client_secret_id, environment.SLACK_SECRET_ID, environment.PAGERDUTY_SECRET_ID],
+      settings.signIn?.client_secret_id,
+      environment.SLACK_SECRET_ID,
+      environment.PAGERDUTY_SECRET_ID,
     ]);
     return {
       name: 'api',

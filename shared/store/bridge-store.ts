@@ -313,7 +313,7 @@ function createParkedEvents(table: Table, accountId: string, { clock, noteUnread
       const items = keys.length === 0 ? [] : await table.getMany(keys);
       const events = items.flatMap(({ pk, sk, event }) => {
         if (event === undefined) return [];
-        const parsed = storedEvent.safeParse(parseJson(String(event)));
+        const parsed = storedEvent.safeParse(typeof event === 'string' ? parseJson(event) : undefined);
         if (!parsed.success) noteUnreadable({ key: { pk, sk }, fields: ['event'] });
         return parsed.success ? [{ key: { pk, sk }, event: parsed.data }] : [];
       });

@@ -75,7 +75,7 @@ export interface LeftoverEvents {
   /** Takes the projects of one page of the index. It is called in the first pass only. */
   onProjects(projectIds: readonly string[]): Promise<void>;
   /** Says whether the project is polled, and not because it may come back. */
-  isVisible(projectId: string): boolean;
+  isVisible(this: void, projectId: string): boolean;
   onPublished(eventCount: number): void;
 }
 

@@ -42,7 +42,7 @@ function aBusyProcess() {
     nowMs: () => scheduler.now(),
     rest: (durationMs: number) => scheduler.runUntil(scheduler.now() + durationMs),
     sentSince: (atMs: number) => sentAtMs.filter((each) => each >= atMs).length,
-    async invoke(durationMs: number) {
+    invoke: async (durationMs: number) => {
       const stop = new AbortController();
       void shareWithCommands({ commands: { store, rate: RATE }, budget, clock, signal: stop.signal });
       for (let worker = 0; worker < 12; worker++) send(stop.signal).catch(() => {});

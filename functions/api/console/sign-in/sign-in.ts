@@ -105,7 +105,10 @@ async function start(deps: ProviderSignInDeps, { provider, signIn }: Offer, c: C
  */
 function otherStart(c: Context, base: string | undefined, next: string): string | undefined {
   if (base === undefined || c.req.query('moved') !== undefined) return undefined;
-  const there = new URL(`/console/sign-in/start?${new URLSearchParams({ next, moved: '1' })}`, base);
+  const there = new URL(
+    `/console/sign-in/start?${new URLSearchParams({ next, moved: '1' }).toString()}`,
+    base,
+  );
   return there.host === new URL(c.req.url).host ? undefined : there.href;
 }
 

@@ -115,7 +115,7 @@ export const DAMAGED: readonly Scenario[] = [
       const text = stage.table.sync.items().find(({ sk }) => sk.startsWith(`PARKED#OP#${idOf(1)}`))?.[
         'event'
       ];
-      expect(damage(stage, `PARKED#OP#${idOf(1)}`, { event: String(text).slice(0, 40) })).toBe(1);
+      expect(damage(stage, `PARKED#OP#${idOf(1)}`, { event: (text as string).slice(0, 40) })).toBe(1);
       expect((await stage.ask('POST', '/bridge/v1/redrive')).status).toBe(202);
       await stage.runS(120);
       const { body } = await stage.ask('GET', '/bridge/v1/replay');
