@@ -48,9 +48,12 @@ const storeOn = (table: Table, accountId = ACCOUNT_ID) =>
     newId: randomUUID,
   });
 
+/** Whether all operations have ended is said by the record of the command, and never stored with it. */
+const STORED_STATES = COMMAND_STATES.filter((state) => state !== 'incomplete');
+
 export async function writeEveryQueueItem(table: Table): Promise<void> {
   const store = storeOn(table);
-  for (const state of COMMAND_STATES) {
+  for (const state of STORED_STATES) {
     const queued = newCommand(state);
     await store.addCommand(queued);
     if (state === 'queued' || state === 'awaiting_approval') continue;
@@ -111,7 +114,7 @@ async function writeLines(table: Table): Promise<void> {
 export async function readEveryQueueItem(table: Table): Promise<Readonly<Record<string, unknown>>> {
   const store = storeOn(table);
   const read: Record<string, unknown> = {};
-  for (const state of COMMAND_STATES) read[`command ${state}`] = await store.readCommand(state);
+  for (const state of STORED_STATES) read[`command ${state}`] = await store.readCommand(state);
   for (const id of PROJECT_IDS) read[`line ${id}`] = await store.readLine(id);
   read['freeze'] = await store.readFreeze();
   read['lifted freeze'] = (await storeOn(table, 'lifted').readFreeze()) ?? null;

@@ -48,20 +48,30 @@ export interface BudgetDeps {
   readonly monotonicMs: () => number;
 }
 
-/**
- * Without commands the poller has everything. Otherwise it begins with what it holds in any case. The pace is kept by the
- * monotonic clock, so that a clock that is set back stops nothing, and one that is put right lets no burst leave.
- */
+/** Without commands the poller has everything. Otherwise it begins with what it holds in any case. */
 export function createAccountBudget({ clock, monotonicMs }: BudgetDeps, rate: AccountRate): PollerBudget {
   const whole = sharedRequestsPerMinute(rate);
   const requestsPerMinute = rate.commandRequestsPerMinute === 0 ? whole : leastHeldBy(rate);
-  const fromMs = clock.now() - monotonicMs();
   return createRequestBudget({
-    clock: { ...clock, now: () => fromMs + monotonicMs() },
+    clock: { ...clock, now: risingClock({ clock, monotonicMs }) },
     requestsPerMinute,
     burst: burstOf(requestsPerMinute),
     startsEmpty: true,
   });
+}
+
+/**
+ * Passes by the clock that says more, and never goes back: the monotonic clock stands still while some machines are frozen, and the other
+ * one can be set back. When that one is put right, one burst may leave.
+ */
+function risingClock({ clock, monotonicMs }: BudgetDeps): () => number {
+  let [nowMs, wallMs, steadyMs] = [clock.now(), clock.now(), monotonicMs()];
+  return () => {
+    const [wallNowMs, steadyNowMs] = [clock.now(), monotonicMs()];
+    nowMs += Math.max(0, wallNowMs - wallMs, steadyNowMs - steadyMs);
+    [wallMs, steadyMs] = [wallNowMs, steadyNowMs];
+    return nowMs;
+  };
 }
 
 export interface SharingDeps {

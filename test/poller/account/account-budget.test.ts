@@ -77,7 +77,7 @@ test('while the ledger cannot be read, a process that was warm sends no more tha
   expect(sentSince(readableMs)).toBeGreaterThan(350);
 });
 
-test('a process whose clock is set back and put right again sends at the same pace', async () => {
+test('a process whose clock is set back sends at the same pace, and one burst more once it is put right', async () => {
   const { process, invoke, nowMs, sentSince } = aBusyProcess();
   await invoke(3 * MINUTE_MS);
   const perMinute: number[] = [];
@@ -90,5 +90,25 @@ test('a process whose clock is set back and put right again sends at the same pa
 
   const [usual = 0] = perMinute;
   expect(usual).toBeGreaterThan(500);
-  for (const count of perMinute) expect(Math.abs(count - usual)).toBeLessThan(0.02 * usual);
+  const [, back, stillBack, putRight = 0, after] = perMinute;
+  for (const count of [back, stillBack, after])
+    expect(Math.abs((count ?? 0) - usual)).toBeLessThan(0.02 * usual);
+  expect(putRight).toBeLessThan(1.1 * usual);
+  expect(putRight).toBeGreaterThan(0.98 * usual);
+});
+
+test('a pause passes while the machine is frozen and its monotonic clock stands still', async () => {
+  const scheduler = createScheduler(NOON_MS);
+  const clock = scheduler.clockOf({ name: 'poller', isCrashed: false, clockSkewMs: 0 });
+  const budget = createAccountBudget({ clock, monotonicMs: () => 0 }, RATE);
+  budget.pauseFor(5 * MINUTE_MS);
+  let hasLeft = false;
+  void budget.take().then(() => {
+    hasLeft = true;
+  });
+
+  await scheduler.runUntil(NOON_MS + 4 * MINUTE_MS);
+  expect(hasLeft).toBe(false);
+  await scheduler.runUntil(NOON_MS + 6 * MINUTE_MS);
+  expect(hasLeft).toBe(true);
 });
