@@ -46,6 +46,7 @@ import {
   setCookie,
 } from './session.ts';
 import {
+  baseUrlOf,
   formOf,
   isHttps,
   isOwnOrigin,
@@ -53,6 +54,7 @@ import {
   noteSession,
   noteVisitorRefusal,
   type SessionTraceDeps,
+  startElsewhere,
   type Visitor,
   type VisitorDeps,
   visitorOf,
@@ -84,7 +86,7 @@ export function addProviderSignIn(app: Hono, deps: ProviderSignInDeps): void {
 async function start(deps: ProviderSignInDeps, { provider, signIn }: Offer, c: Context): Promise<Response> {
   const asked = c.req.query('next') ?? '';
   const next = isOwnPath(asked) ? asked : '/console';
-  const elsewhere = otherStart(c, signIn.base_url, next);
+  const elsewhere = startElsewhere(c, signIn.base_url, next);
   if (elsewhere !== undefined) return c.redirect(elsewhere, 303);
   try {
     const { url, checks } = await provider.begin(new URL(CALLBACK, baseUrlOf(c, signIn.base_url)));
@@ -97,19 +99,6 @@ async function start(deps: ProviderSignInDeps, { provider, signIn }: Offer, c: C
     const { kind, detail } = failureOf(error);
     return refuse(deps, c, { provider, next, why: { kind, detail } });
   }
-}
-
-/**
- * The provider sends the browser back to the configured address, so the cookie has to be made there. A proxy may show the bridge
- * another host than that of the browser, so the browser is moved only once.
- */
-function otherStart(c: Context, base: string | undefined, next: string): string | undefined {
-  if (base === undefined || c.req.query('moved') !== undefined) return undefined;
-  const there = new URL(
-    `/console/sign-in/start?${new URLSearchParams({ next, moved: '1' }).toString()}`,
-    base,
-  );
-  return there.host === new URL(c.req.url).host ? undefined : there.href;
 }
 
 async function comeBack(deps: ProviderSignInDeps, offer: Offer, c: Context): Promise<Response> {
@@ -287,14 +276,6 @@ async function signOutOfProvider(
 
 async function isOwnForm(c: Context, { session, pepper }: Visitor): Promise<boolean> {
   return isOwnOrigin(c) && isFormKey((await formOf(c))?.get('form_key'), session, pepper);
-}
-
-/**
- * Without a configured address it is that of the request. A made-up `Host` gains nothing: the provider refuses every
- * address that the operators have not registered there.
- */
-function baseUrlOf(c: Context, configured: string | undefined): string {
-  return configured ?? new URL(c.req.url).origin;
 }
 
 type NotSignedIn =

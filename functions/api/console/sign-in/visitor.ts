@@ -81,6 +81,25 @@ export function isOwnOrigin(c: Context): boolean {
 }
 
 /**
+ * Without a configured address it is that of the request. A made-up `Host` gains nothing: the provider refuses every
+ * address that the operators have not registered there.
+ */
+export function baseUrlOf(c: Context, configured: string | undefined): string {
+  return configured ?? new URL(c.req.url).origin;
+}
+
+/**
+ * Returns the start of the sign-in at the configured address when the browser is at another one: the provider sends it back there, so
+ * the cookie has to be made there. A proxy may show the bridge another host than that of the browser, so the browser is moved only once.
+ */
+export function startElsewhere(c: Context, base: string | undefined, next: string): string | undefined {
+  if (base === undefined || c.req.query('moved') !== undefined) return undefined;
+  const there = new URL('/console/sign-in/start', base);
+  there.search = new URLSearchParams({ next, moved: '1' }).toString();
+  return there.host === new URL(c.req.url).host ? undefined : there.href;
+}
+
+/**
  * Returns whether a person has followed a link of another site, such as a mail in the browser (W3C Fetch Metadata). The
  * browser then holds back the cookie of the session.
  */
