@@ -186,6 +186,8 @@ interface Memory {
   readonly taken: Set<string>;
   /** The latest earlier clock of all answers. */
   earlier: number;
+  /** The process's clock showed this when it read an item last. */
+  readClock: number;
 }
 
 const THREADS_KEPT = 12;
@@ -310,6 +312,7 @@ export function createAcceptor(law: Law): Acceptor {
       threads: new Map(),
       taken: new Set(),
       earlier: Number.NEGATIVE_INFINITY,
+      readClock: Number.NEGATIVE_INFINITY,
     }));
   }
 
@@ -317,7 +320,9 @@ export function createAcceptor(law: Law): Acceptor {
 
   function takeRead(step: Read): void {
     const { process, key, reach, sequence, published } = step;
-    const { known, projects, taken } = memoryOf(process);
+    const memory = memoryOf(process);
+    const { known, projects, taken } = memory;
+    memory.readClock = step.clock;
     if (key === projectOf(key)) projects.set(key, reach);
     if (step.isUnreadable === true) takeAnswer({ ...step, rows: [passedOver(key)], date: undefined });
     keptIn(known, placeOf(key, sequence), () => stepCount);
@@ -327,7 +332,9 @@ export function createAcceptor(law: Law): Acceptor {
 
   function takeAnswer(answer: Answer): void {
     const memory = memoryOf(answer.process);
-    if (answer.date !== undefined) memory.earlier = Math.max(memory.earlier, earlierOf(answer));
+    // The clock may have been set back while the request waited for its permit, which it took after the last read.
+    const clock = Math.max(answer.clock, memory.readClock);
+    if (answer.date !== undefined) memory.earlier = Math.max(memory.earlier, earlierOf({ ...answer, clock }));
     for (const row of answer.rows) {
       const readings = keptIn(memory.readings, row.key, (): Seen[] => []);
       const known = readings.find((had) => isSame(had.row, row) && had.row.updatedAt === row.updatedAt);
