@@ -186,7 +186,7 @@ interface Memory {
   readonly taken: Set<string>;
   /** The latest earlier clock of all answers. */
   earlier: number;
-  /** The process's clock showed this when it read an item last. */
+  /** The latest time that the process's clock has shown at a read. */
   readClock: number;
 }
 
@@ -322,7 +322,7 @@ export function createAcceptor(law: Law): Acceptor {
     const { process, key, reach, sequence, published } = step;
     const memory = memoryOf(process);
     const { known, projects, taken } = memory;
-    memory.readClock = step.clock;
+    memory.readClock = Math.max(memory.readClock, step.clock);
     if (key === projectOf(key)) projects.set(key, reach);
     if (step.isUnreadable === true) takeAnswer({ ...step, rows: [passedOver(key)], date: undefined });
     keptIn(known, placeOf(key, sequence), () => stepCount);
@@ -332,9 +332,9 @@ export function createAcceptor(law: Law): Acceptor {
 
   function takeAnswer(answer: Answer): void {
     const memory = memoryOf(answer.process);
-    // The clock may have been set back while the request waited for its permit, which it took after the last read.
-    const clock = Math.max(answer.clock, memory.readClock);
-    if (answer.date !== undefined) memory.earlier = Math.max(memory.earlier, earlierOf({ ...answer, clock }));
+    // A clock that was set back while the request waited for its permit says nothing of when the process began to wait.
+    const earlier = answer.clock < memory.readClock ? answer.date : earlierOf(answer);
+    if (answer.date !== undefined) memory.earlier = Math.max(memory.earlier, at(earlier));
     for (const row of answer.rows) {
       const readings = keptIn(memory.readings, row.key, (): Seen[] => []);
       const known = readings.find((had) => isSame(had.row, row) && had.row.updatedAt === row.updatedAt);

@@ -22,8 +22,10 @@ export function checkWatches({ stage, events }: Evidence): readonly Violation[] 
       return isGone ? [] : wrong('vanished', 'it is still there');
     }
     if (detailType === 'Operation Watch Ended' && event.reason === 'project_gone') {
-      const visible = truth.projectOf(op.project_id)?.visible ?? [];
-      return isWithin(visible, atMs) ? wrong('vanished', 'its project is still there') : [];
+      const { visible = [], malformed = [] } = truth.projectOf(op.project_id) ?? {};
+      // A project whose row cannot be parsed is in no list, so nothing says that it is back.
+      const isListed = isWithin(visible, atMs) && !isWithin(malformed, atMs);
+      return isListed ? wrong('vanished', 'its project is still there') : [];
     }
     if (detailType === 'Operation Watch Ended' && isClockRight) {
       const failedAtMs = op.states.findLast(
