@@ -59,7 +59,7 @@ export async function notify(deps: NotifierDeps, records: readonly QueueRecord[]
         deadlineMs,
       });
   });
-  // It comes after the sending, so that a failure is told before it is told that it goes on elsewhere.
+  // People hear of the failure first, and then that it goes on in another account.
   for (const [messageId, notice] of troubles) await orFail(messageId, () => endIfMoved(deps, notice));
   // A stored notice is safe. The sweep repeats a send that failed, so the queue does not have to.
   return { batchItemFailures };

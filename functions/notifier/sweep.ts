@@ -166,7 +166,7 @@ async function isForgotten({ store }: NotifierDeps, reminder: Notice): Promise<b
   return record === undefined || (await store.isRemoved(account_id));
 }
 
-/** Nobody is reminded of a channel that is no longer set up, or of what a person has acknowledged. */
+/** Returns false for a reminder of a channel that is no longer set up, and for one of an incident that a person has acknowledged. */
 async function isWanted({ store, channels }: NotifierDeps, reminder: Notice): Promise<boolean> {
   const { channel: about } = reminder;
   if (about !== undefined && !channels.some(({ name }) => name === about)) return false;

@@ -217,7 +217,7 @@ function stalledNotice(event: catalog.OperationStalled): Notice {
 
 function watchEndedNotice(event: z.infer<typeof catalog.operationWatchEnded.detail>): Notice {
   const operation = operationFields(event);
-  // Whoever deletes a project knows of it, so this is only the end of what was told before.
+  // A deletion is no news to the person who made it. The notice only ends an incident that people were told of.
   if (event.reason === 'project_gone')
     return compact({ ...operation, kind: 'project_gone', severity: 'info' });
   const isGivenUp = event.reason === 'not_retried';

@@ -90,7 +90,7 @@ const EARLY_REQUESTS_MAX = 1_000;
 export function createAskedReadings() {
   const urgent = new Map<Project, Urgency>();
   const early = new Map<string, Urgency>();
-  /** These readings are under way, because somebody asked for them or the list has shown them to move. */
+  /** These projects are being read now, because a reading was asked for or the list has shown a change in them. */
   const pressing = new Set<Project>();
   const saved: Record<Urgency, number> = {
     news: SHARES.news * SAVED_PERMITS_MAX,
@@ -113,7 +113,7 @@ export function createAskedReadings() {
     /** Returns the project that is read with this permit, within the shares. */
     take(intervalMs: number, nowMs: number): Project | undefined {
       let taken: Project | undefined;
-      // Wishes come first, because news may have saved up so many permits that wishes would wait for minutes.
+      // A wish comes first. Otherwise it could wait for minutes, until the saved permits of news are used up.
       for (const kind of ['wish', 'news'] as const) {
         saved[kind] = Math.min(SHARES[kind] * SAVED_PERMITS_MAX, saved[kind] + SHARES[kind]);
         if (taken !== undefined || saved[kind] < 1) continue;
