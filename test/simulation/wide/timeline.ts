@@ -30,6 +30,9 @@ export interface Timeline {
 /** A project that failed last is left alone for up to five minutes; after that everything is as usual. */
 const CALM_MS = 7.5 * MINUTE_MS;
 
+/** Which of two accounts has a project is decided within this time (PROTOCOL.md, M7). */
+const MOVE_DECIDED_MS = 15 * MINUTE_MS;
+
 /** The run goes on for two and a half days, so that a daily sweep comes twice. */
 const AFTERWARDS_MS = 2.5 * DAY_MS;
 
@@ -113,7 +116,8 @@ export function timelineOf(plan: WidePlan): Timeline {
   }
   const again = add({ name: 'busy again', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);
   const calm = add({ name: 'calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, CALM_MS);
-  const moreCalmMs = LEFT_ALONE_MS + readingMs(plan) - CALM_MS;
+  const movingMs = plan.faults.project_moved > 0 ? MOVE_DECIDED_MS : 0;
+  const moreCalmMs = movingMs + LEFT_ALONE_MS + readingMs(plan) - CALM_MS;
   if (moreCalmMs > 0) add({ name: 'more calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, moreCalmMs);
   add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
   return { phases, busy: [busy, again], calm, endMs: nowMs };
