@@ -171,19 +171,19 @@ function startLambda(
   return startQueueLambda({ script: 'notifier-worker', speed, originMs, environment, onLogLine, onFailure });
 }
 
-/** Shows the mail that people would get, and keeps it where the data is. */
+/** Keeps the mail that people would get where the data is, and shows it. Who sees it finds it in the file. */
 function showMail(
   { subject = '', message }: TopicMessage,
   { dataDir, print, style }: Pick<LocalNotifierOptions, 'dataDir' | 'print' | 'style'>,
 ): void {
+  if (dataDir !== undefined)
+    appendFileSync(join(dataDir, 'alerts.txt'), `Subject: ${subject}\n\n${message}\n---\n`);
   const colour = subject.startsWith('Info: ') ? 'green' : 'red';
   print(paint(colour, `  | ALERT  ${subject}`, style));
   const [first = '', ...others] = message.trimEnd().split('\n');
   // A mail begins with what its subject says, too.
   const lines = subject.includes(first) ? others : [first, ...others];
   for (const line of lines) print(paint(colour, `  | ${line}`, style));
-  if (dataDir !== undefined)
-    appendFileSync(join(dataDir, 'alerts.txt'), `Subject: ${subject}\n\n${message}\n---\n`);
 }
 
 /** `npm start` takes the secret of each channel from a variable, whose name is the key here. */
