@@ -168,13 +168,15 @@ const LOOK_MS = 500;
 /** What could not be written is looked at again, because the figures wait until it was. */
 export async function watchUsageRepeatedly(
   deps: UsageDeps & { readonly usage: UsageWatch; readonly telemetry: Telemetry },
-  { projects, listings }: Discovery,
+  { projects, listings, addedNow }: Discovery,
 ): Promise<void> {
   const { usage, clock, signal, telemetry } = deps;
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal).catch(() => {});
     if (signal.aborted) return;
-    const knownIds = listings.endedAtMs === undefined ? undefined : new Set(projects.memories.keys());
+    // A page is taken before the projects that it shows for the first time are known.
+    const knownIds =
+      listings.endedAtMs === undefined ? undefined : new Set([...projects.memories.keys(), ...addedNow]);
     await usage.write(deps, knownIds).catch((error: unknown) => {
       telemetry.log('warn', 'project_usage.not_written', { reason: toError(error).name });
     });

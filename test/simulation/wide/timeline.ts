@@ -73,9 +73,12 @@ function commandedCount({ commandRequestsPerMinute, commandEveryMs, busyMs }: Wi
   return commandRequestsPerMinute === 0 ? 0 : Math.ceil((2 * busyMs + MINUTE_MS) / everyMs);
 }
 
+/** A project that the list does not show to move is read at least once in this time. */
+const ROUND_MS = MINUTE_MS;
+
 /**
- * Returns how long it takes to read everything once under the rate limit. The usual calm is long enough for a few
- * projects.
+ * Returns how long it takes to read everything once: under the rate limit, and with so many pages of one project in
+ * each poll. The usual calm is long enough for a few projects.
  */
 function readingMs(plan: WidePlan): number {
   const { projectCount, historyCount, operationCount, requestsPerMinute, operationPageMax, walkLimits } =
@@ -85,12 +88,15 @@ function readingMs(plan: WidePlan): number {
   const ownRowCount = historyCount + 2.5 * operationCount;
   const pagesOf = (rowCount: number) => PAGES_BESIDE_ROWS + Math.ceil(rowCount / pageRows);
   const othersRowCount = historyCount + PAGES_BESIDE_ROWS;
+  const commandedPageCount = Math.ceil(commandedCount(plan) / pageRows);
   const pageCount =
     pagesOf(ownRowCount) +
     (projectCount - 1) * pagesOf(othersRowCount) +
     NEWCOMERS_MAX * pagesOf(NEWCOMER_ROWS_MAX) +
-    Math.ceil(commandedCount(plan) / pageRows);
-  return (pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute;
+    commandedPageCount;
+  // A poll that goes on with an unfinished walk reads the first page once more.
+  const pollCount = (pagesOf(ownRowCount) + commandedPageCount) / (walkLimits.pagesMax - 1);
+  return Math.max((pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute, pollCount * ROUND_MS);
 }
 
 export function timelineOf(plan: WidePlan): Timeline {

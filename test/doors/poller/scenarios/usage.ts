@@ -42,6 +42,8 @@ const crossed = (threshold: number, what = 'compute_time_seconds quota') =>
 const crossedByAll = (threshold: number, what = 'compute_time_seconds configuration') =>
   `Project Usage Crossed: ${what} ${threshold}`;
 
+const NEW_PROJECTS = Array.from({ length: 60 }, (_, place) => `new-pond-${place + 10}-12345678`);
+
 export const USAGE: readonly Scenario[] = [
   {
     name: 'each threshold of a quota is told once, also when the figure falls and rises again',
@@ -208,5 +210,26 @@ export const USAGE: readonly Scenario[] = [
         days: { 0: 3_600, '2026-01-15': 3_600, '2026-01-16': 7_100, '2026-01-17': 7_200 },
       });
     },
+  },
+  {
+    name: 'a new project that has used its quota is told of with the reading that has shown it, whenever that comes',
+    async script(stage) {
+      use(stage, { compute: 1_000 });
+      await stage.runS(STEP_S);
+      for (const [place, projectId] of NEW_PROJECTS.entries())
+        stage.at(place * 9_730, () => stage.service.addProject(projectId));
+      await stage.runS(NEW_PROJECTS.length * 10);
+    },
+    also({ events }) {
+      const crossedAtMs = new Map(
+        events('Project Usage Crossed').map(({ atMs, detail }) => [detail['project_id'], atMs]),
+      );
+      const waits = events('Project Discovered').map(
+        ({ atMs, detail }) => (crossedAtMs.get(detail['project_id']) ?? Number.NaN) - atMs,
+      );
+      expect(waits).toHaveLength(NEW_PROJECTS.length);
+      for (const waitMs of waits) expect(waitMs).toBeLessThan(1_000);
+    },
+    crashes: false, // The times are those of one process.
   },
 ];
