@@ -58,19 +58,36 @@ export type OrderedRead =
  * Reads the record first, because the opposite order could overwrite a newer state with an older reading. Rejects
  * when the table does.
  */
-export async function readInOrder(
-  { clock, store, upstream, signal }: OrderedReadDeps,
+export async function readInOrder(deps: OrderedReadDeps, operation: Operation): Promise<OrderedRead> {
+  const recorded = await readRecorded(deps, operation);
+  if (recorded === 'unreadable') return recorded;
+  const answer = await readUpstream(deps, operation);
+  return answer === 'unresolved' ? answer : { recorded, ...answer };
+}
+
+async function readRecorded(
+  { store }: OrderedReadDeps,
   { project_id, id }: Operation,
-): Promise<OrderedRead> {
+): Promise<OperationRecord | undefined | 'unreadable'> {
   try {
-    const recorded = await store.readOperation(project_id, id);
+    return await store.readOperation(project_id, id);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
+}
+
+async function readUpstream(
+  { clock, upstream, signal }: OrderedReadDeps,
+  { project_id, id }: Operation,
+): Promise<{ readonly reading: Operation; readonly requestedMs: number } | 'unresolved'> {
+  try {
     const query = { projectId: project_id, operationId: id };
     const requestedMs = clock.now();
     const reading = await upstream.getOperation(query, signal && { signal });
-    return { recorded, reading, requestedMs };
+    return { reading, requestedMs };
   } catch (error) {
     if (isUpstreamError(error)) return 'unresolved';
-    if (isUnreadable(error)) return 'unreadable';
     throw error;
   }
 }
@@ -116,28 +133,32 @@ export async function recordOperation(
   requestedMs: number,
 ): Promise<RecordOutcome> {
   let state = { recorded, reading, requestedMs };
-  let isWritten = false;
   for (let attempt = 1; ; attempt++) {
     const next = decideNextRecord(
       state.recorded,
       state.reading,
       deps.contextOf(state.recorded, state.reading, state.requestedMs),
     );
-    if (next === undefined) return asStored(state.recorded, isWritten);
+    if (next === undefined) return asStored(state.recorded);
     if (state.recorded !== undefined && isJournalFull(state.recorded)) return deferred(state.recorded);
     const result = await tryRecord(deps, next, state.recorded?.revision);
     if (result === 'recorded') return { kind: 'recorded', record: next };
     if (attempt === ATTEMPTS_MAX) return { kind: 'unresolved' };
-    const fresh = await readInOrder(deps, reading);
-    if (fresh === 'unreadable' || fresh === 'unresolved') return { kind: fresh };
+    const stored = await readRecorded(deps, reading);
+    if (stored === 'unreadable') return { kind: stored };
     // A write whose reply was lost, or that the SDK has repeated, may be refused although the item shows it.
-    isWritten ||= isShownBy(next, fresh.recorded);
-    state = fresh;
+    if (isShownBy(next, stored)) return { kind: 'recorded', record: stored };
+    const answer = await readUpstream(deps, reading);
+    if (answer === 'unresolved') return { kind: answer };
+    state = { recorded: stored, ...answer };
   }
 }
 
 /** An entry's id is a hash of everything that the entry says, so no other process has written the same one. */
-function isShownBy(next: OperationRecord, recorded: OperationRecord | undefined): boolean {
+function isShownBy(
+  next: OperationRecord,
+  recorded: OperationRecord | undefined,
+): recorded is OperationRecord {
   const [own, stored] = [next.entries.at(-1)?.id, recorded?.entries.at(-1)?.id];
   return own !== undefined && own === stored;
 }
@@ -166,7 +187,6 @@ function deferred(record: OperationRecord): RecordOutcome {
   return isOpen(record) ? { kind: 'deferred', record } : { kind: 'unresolved' };
 }
 
-function asStored(record: OperationRecord | undefined, isWritten: boolean): RecordOutcome {
-  if (record === undefined) return { kind: 'unresolved' };
-  return { kind: isWritten ? 'recorded' : 'unchanged', record };
+function asStored(record: OperationRecord | undefined): RecordOutcome {
+  return record === undefined ? { kind: 'unresolved' } : { kind: 'unchanged', record };
 }

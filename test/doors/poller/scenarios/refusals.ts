@@ -150,6 +150,23 @@ export const REFUSALS: readonly Scenario[] = [
     also: ({ events }) => expect(events()).toHaveLength(3),
   },
   {
+    name: 'a write whose answer is lost is counted, although the upstream does not say what is true now',
+    async script(stage) {
+      stage.service.dials.answers = ({ path }) =>
+        /\/operations\/./.test(path) ? { status: 500 } : undefined;
+      let count = 0;
+      stage.dials.table = (name, key) =>
+        name === 'update' && key?.sk.startsWith('OP#') === true && count++ % 2 === 0
+          ? { error: TIMED_OUT, lost: true }
+          : undefined;
+      threeStates(stage);
+      await stage.runS(120);
+    },
+    tells: THREE_STATES,
+    also: ({ measured }) => expect(measured.get('TransitionsRecorded')).toHaveLength(3),
+    crashes: false, // A process that dies loses what it has not written of its metrics.
+  },
+  {
     name: 'a table that refuses one project for ever stops no other project',
     async script(stage) {
       const { service } = stage;
