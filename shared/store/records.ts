@@ -187,6 +187,12 @@ export function createAccountRecords(table: Table, accountId: string, noteUnread
       readableRecordsOf('account', [item], noteUnreadable);
       return originIn(item) ?? 'unreadable';
     },
+
+    /** Notes that all projects were listed once. An acknowledgement or an entry that is written meanwhile stays. */
+    async noteListed(): Promise<'applied' | 'refused'> {
+      const isThere: Condition = { kind: 'equals', name: 'kind', value: 'account' };
+      return table.update({ key: accountKey(accountId), set: { is_listed: true }, condition: isThere });
+    },
   };
 }
 

@@ -86,8 +86,7 @@ export async function recordFirstListing(
   // Another process has come to the end of the list before this one.
   if (stored.is_listed || account?.is_listed === true) listings.hasReadWholeList = true;
   if (account === undefined || account.is_listed || !provesFirstListing(listing, count)) return;
-  const result = await store.record({ ...account, is_listed: true }, account.revision);
-  listings.hasReadWholeList = result === 'recorded';
+  listings.hasReadWholeList = (await store.noteListed()) === 'applied';
 }
 
 export interface Discovery {

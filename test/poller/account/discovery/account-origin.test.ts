@@ -5,6 +5,7 @@ import {
   readOrigin,
   recordFirstListing,
 } from '../../../../functions/poller/account/discovery/origin.ts';
+import { decideHealth } from '../../../../shared/records/account-record.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';
@@ -129,14 +130,14 @@ describe('the first listing that has ended', () => {
   test('changes nothing in an account that was listed before', async () => {
     const world = anInvocation();
     await world.know();
-    const writes: unknown[] = [];
-    world.deps.store.record = async (...args) => {
-      writes.push(args);
-      return 'recorded';
+    let writeCount = 0;
+    world.deps.store.noteListed = async () => {
+      writeCount += 1;
+      return 'applied';
     };
     await end(world);
 
-    expect(writes).toEqual([]);
+    expect(writeCount).toBe(0);
     expect(world.origin.bootAt).toBe(BOOT_AT);
     expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
@@ -147,9 +148,7 @@ describe('the first listing that has ended', () => {
     const readStored = world.deps.store.readOrigin.bind(world.deps.store);
     world.deps.store.readOrigin = async () => {
       const origin = await readStored();
-      const account = await world.deps.store.readAccount();
-      if (account === undefined) throw new Error('The account is stored');
-      await world.deps.store.record({ ...account, is_listed: true }, account.revision);
+      await world.deps.store.noteListed();
       return origin;
     };
     await end(world);
@@ -187,10 +186,29 @@ describe('the first listing that has ended', () => {
     expect(unreadable.storedAccount()).not.toHaveProperty('is_listed');
   });
 
-  test('does not make projects news when another process has changed the account meanwhile', async () => {
+  test('takes back no acknowledgement that another process has made meanwhile', async () => {
     const world = anInvocation();
     await world.know({ isListed: false });
-    world.deps.store.record = async () => 'conflict';
+    const { store } = world.deps;
+    const readAccount = store.readAccount.bind(store);
+    const account = await readAccount();
+    const degraded = account && decideHealth(account, 'key_rejected', NOON_MS);
+    if (degraded === undefined) throw new Error('The account is stored, and was well');
+    await store.record(degraded, 0);
+    store.readAccount = async () => {
+      const asRead = await readAccount();
+      await store.acknowledge(degraded, { through: 1, derived: 1 });
+      return asRead;
+    };
+    await end(world);
+
+    expect(world.storedAccount()).toMatchObject({ is_listed: true, revision: 1, published: 1 });
+  });
+
+  test('does not make projects news when the account was removed meanwhile', async () => {
+    const world = anInvocation();
+    await world.know({ isListed: false });
+    world.deps.store.noteListed = async () => 'refused';
     await end(world);
 
     expect(world.memory.listings.hasReadWholeList).toBe(false);

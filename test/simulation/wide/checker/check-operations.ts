@@ -188,7 +188,7 @@ function owed(
   if (isGone || isClosed || wasForgotten) return { expects: 'whatever_was_seen', isHistory: false };
   const isOld = isHistory && !wasHidden(op, sight);
   if (wasReopenedAsleep(evidence, op)) return { expects: 'whatever_was_seen', isHistory: isOld };
-  if (isHistory && isHiddenForGood(evidence, op, sight))
+  if (isHistory && (isHiddenForGood(evidence, op, sight) || fillsHalfAPage(evidence, op)))
     return { expects: 'final_state_if_told', isHistory: isOld };
   if (isHistory) return { expects: 'final_state', isHistory: isOld };
   if (createdMs >= sight.certainMs && !fillsHalfAPage(evidence, op))
