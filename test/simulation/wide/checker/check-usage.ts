@@ -19,9 +19,7 @@ export function checkUsage(evidence: Evidence): readonly Violation[] {
     const wrong = (rule: string, detail = '') => [{ rule, operation_id: project.id, detail }];
     const keys = own.map(({ event }) => `${event.resets_at} ${event.threshold_percent}`);
     const repeated = keys.filter((key, place) => keys.indexOf(key) !== place);
-    // When a parked event was taken is said by the bridge's clock, which may have been set back.
-    const takenMs = ({ atMs, by }: (typeof own)[number]) => (by === 'parked' ? stage.timeline.endMs : atMs);
-    const invented = own.filter((told) => !isTrue(told.event, takenMs(told)));
+    const invented = own.filter(({ event, atMs }) => !isTrue(event, atMs));
     const owed = lastOwed(evidence, project);
     return [
       ...repeated.flatMap((key) => wrong('usage-told-twice', key)),

@@ -107,6 +107,9 @@ function parkedOf({ tableSide }: Stage): readonly Delivery[] {
     .filter(({ kind }) => kind === 'parked')
     .map((item) => {
       const { detailType, detail } = JSON.parse(item['event'] as string) as Delivery;
-      return { detailType, detail, atMs: Date.parse(item['parked_at'] as string), by: 'parked' };
+      // The item itself names the time by the bridge's clock, which may be wrong.
+      const atMs =
+        tableSide.writtenAtMs.get(`${item.pk}\n${item.sk}`) ?? Date.parse(item['parked_at'] as string);
+      return { detailType, detail, atMs, by: 'parked' };
     });
 }
