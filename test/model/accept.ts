@@ -182,6 +182,8 @@ interface Memory {
   readonly readings: Map<string, Seen[]>;
   readonly projects: Map<string, Reach | undefined>;
   readonly threads: Map<string, Thread[]>;
+  /** The heads of the resume points of each project, by their cursors. */
+  readonly resumes: Map<string, Map<string, number | undefined>>;
   /** The bus has taken these events, as far as the process knows. */
   readonly taken: Set<string>;
   /** The latest earlier clock of all answers. */
@@ -310,6 +312,7 @@ export function createAcceptor(law: Law): Acceptor {
       readings: new Map(),
       projects: new Map(),
       threads: new Map(),
+      resumes: new Map(),
       taken: new Set(),
       earlier: Number.NEGATIVE_INFINITY,
       readClock: Number.NEGATIVE_INFINITY,
@@ -324,6 +327,9 @@ export function createAcceptor(law: Law): Acceptor {
     const { known, projects, taken } = memory;
     memory.readClock = Math.max(memory.readClock, step.clock);
     if (key === projectOf(key)) projects.set(key, reach);
+    // What is recorded stays recorded, so a walk may go on at any resume point that its process has read.
+    if (reach?.resume !== undefined)
+      keptIn(memory.resumes, key, () => new Map()).set(reach.resume.cursor, reach.resume.head);
     if (step.isUnreadable === true) takeAnswer({ ...step, rows: [passedOver(key)], date: undefined });
     keptIn(known, placeOf(key, sequence), () => stepCount);
     // Somebody else has acknowledged these.
@@ -348,7 +354,7 @@ export function createAcceptor(law: Law): Acceptor {
     const { process, project, cursor } = list;
     const memory = memoryOf(process);
     const threads = keptIn(memory.threads, project, (): Thread[] => []);
-    const resume = memory.projects.get(project)?.resume;
+    const resumes = memory.resumes.get(project);
     if (cursor === undefined) {
       // A head that is read again may come from a replica that lags, so the rows of the head before it can count as well.
       const [first, ...below] = threads.at(-1)?.pages ?? [];
@@ -357,7 +363,7 @@ export function createAcceptor(law: Law): Acceptor {
       threads.push({ head: undefined, pages: [{ list }] });
     } else {
       for (const { pages } of threads) if (pages.at(-1)?.list.next === cursor) pages.push({ list });
-      if (cursor === resume?.cursor) threads.push({ head: resume.head, pages: [{ list }] });
+      if (resumes?.has(cursor)) threads.push({ head: resumes.get(cursor), pages: [{ list }] });
     }
     threads.splice(0, threads.length - THREADS_KEPT);
   }
