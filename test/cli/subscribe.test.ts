@@ -110,6 +110,10 @@ describe('operations-bridge subscribe', () => {
       ['--failed', '--name', '$(id)', '--to', 'sqs', '--as', 'cli'],
       /^--name is "\$\(id\)"; it takes up to 40/,
     ],
+    ...['alerts', 'commands', 'the-bus', 'the-bus-alerts'].map((name): [string[], RegExp] => [
+      ['--failed', '--name', name, '--bus', 'the-bus', '--to', 'sqs', '--as', 'cli'],
+      new RegExp(`^The name "${name}" belongs to the bridge itself.*; choose another name\\.$`),
+    ]),
     [['--failed', '--bus', 'a b', '--to', 'sqs', '--as', 'cli'], /^--bus is "a b"; it takes the name/],
   ])('refuses %j with a sentence', async (args, sentence) => {
     await expect(runSubcommand(['subscribe', ...args])).rejects.toThrow(sentence);

@@ -6,6 +6,7 @@ import {
   faultsOf,
   isBusName,
   isSubscriptionName,
+  nameFaults,
   SUBJECT_NAMES,
   type SubjectName,
   type Subscription,
@@ -127,6 +128,8 @@ function checkNames(name: string, busName: string): void {
     throw new UsageError(
       `--bus is "${busName}"; it takes the name of an event bus, such as operations-bridge.`,
     );
+  const faults = nameFaults(name, busName);
+  if (faults.length > 0) throw new UsageError(faults.join(' '));
 }
 
 /** The library names the value of `--ready-branches` so. */

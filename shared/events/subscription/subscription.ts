@@ -304,6 +304,17 @@ export function isSubscriptionName(text: string): boolean {
   return /^[a-z](-?[a-z0-9]){0,39}$/i.test(text);
 }
 
+/** The bridge has alarms of its own for the dead letters of these. */
+const OWN_DEAD_LETTERS = ['alerts', 'commands'];
+
+/** The names of the bridge's own stack, rules and queues begin with that of its bus. Returns sentences, as `faultsOf` does. */
+export function nameFaults(name: string, busName: string): readonly string[] {
+  if (!OWN_DEAD_LETTERS.includes(name) && !`${name}-`.startsWith(`${busName}-`)) return [];
+  return [
+    `The name "${name}" belongs to the bridge itself, whose alarm, rule or stack the file would take over; choose another name.`,
+  ];
+}
+
 /** EventBridge allows these names of a bus (API Reference, CreateEventBus). */
 export function isBusName(text: string): boolean {
   return /^[\w./-]{1,256}$/.test(text);

@@ -111,6 +111,13 @@ describe('a subscription', () => {
     });
   });
 
+  test('with a name of the bridge itself has no file', () => {
+    expect(chosen('subject=failures&name=commands')).toEqual({
+      kind: 'faulty',
+      faults: [expect.stringContaining('choose another name')],
+    });
+  });
+
   test('whose pattern would be too long for EventBridge has no file', () => {
     const projects = Array.from({ length: 99 }, (_, place) => `a-long-name-of-a-project-${place}`).join(',');
 

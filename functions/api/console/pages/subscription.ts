@@ -13,6 +13,7 @@ import {
   type FileForm,
   faultsOf,
   isSubscriptionName,
+  nameFaults,
   PATTERN_CHARACTERS_MAX,
   SUBJECT_NAMES,
   type SubjectName,
@@ -139,7 +140,7 @@ const TOO_LONG_WITH_TESTS = `With test events the pattern has more than the ${PA
 
 export function chosenSubscription(choice: SubscriptionChoice, busName: string): ChosenSubscription {
   const { subscription, target, form, name, takesTests } = choice;
-  const faults = faultsOf(subscription);
+  const faults = [...faultsOf(subscription), ...nameFaults(name, busName)];
   if (faults.length > 0) return { kind: 'faulty', faults };
   const summary = subscriptionSummary(subscription, target);
   const pattern = {
