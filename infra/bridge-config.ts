@@ -229,7 +229,7 @@ const settings = z.strictObject({
     .strictObject({
       /** At most this many requests are answered at once, long polls included. */
       api: z.number().int().min(5).max(1_000).optional(),
-      /** One for each lane is enough. */
+      /** Each lane has a function of its own with this many instances; 1 is enough. */
       poller: z.number().int().min(1).max(1_000).optional(),
     })
     .default({}),
@@ -261,7 +261,8 @@ const settings = z.strictObject({
   poller_memory_mb: laneMemoryMb.optional(),
   /**
    * A key of your own in KMS encrypts the table, the queues, the topics and the logs. It costs a dollar a month and three
-   * cents for each ten thousand uses. By default AWS's own keys encrypt them, for nothing.
+   * cents for each ten thousand uses. By default AWS's own keys encrypt them, of which only the uses for the table are
+   * billed: some cents a month.
    */
   customer_managed_key: z.boolean().default(false),
   log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),

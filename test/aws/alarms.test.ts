@@ -12,6 +12,7 @@ import { WORK_MS_MAX } from '../../functions/commands/invocation.ts';
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { ALARM_COUNT } from '../../infra/cli/docs/cost-docs.ts';
 import { functionDefinitions } from '../../infra/functions.ts';
+import { nameFaults } from '../../shared/events/subscription/subscription.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { METRIC_NAMESPACE, type MetricName, metricUnits } from '../../shared/runtime/telemetry.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
@@ -155,6 +156,13 @@ function isSame(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string,
 }
 
 const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace === METRIC_NAMESPACE);
+
+test('no subscriber can have a name by which its alarm would be one of the bridge', () => {
+  const named = alarms().flatMap((alarm) => /^(.+)-dead-letters$/.exec(nameOf(alarm))?.[1] ?? []);
+
+  expect(named.toSorted()).toEqual(['alerts', 'commands']);
+  expect(named.filter((name) => nameFaults(name, 'operations-bridge').length === 0)).toEqual([]);
+});
 
 describe('an alarm on a metric of the bridge', () => {
   const own = () => alarms().map(watchOf).filter(isOwn);

@@ -102,6 +102,21 @@ describe('the table', () => {
   });
 });
 
+test('the page on tearing down names the rules of the bridge itself, because all others have to be removed before', () => {
+  const names = stack.ofType('AWS::Events::Rule').map(({ Properties }) => String(Properties.Name));
+  const page = readFileSync('docs/deploy/tear-down.md', 'utf8');
+
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the logs outlive the stack, and a first deployment that fails takes them back, so that their names are free', () => {
+  const logs = synthesize({ bus_log: true }).ofType('AWS::Logs::LogGroup');
+
+  expect(logs.map(({ DeletionPolicy }) => DeletionPolicy)).toEqual(
+    Array.from({ length: 6 }, () => 'RetainExceptOnCreate'),
+  );
+});
+
 /** Returns the text of a page from a heading to the next one of its rank or above. */
 function section(page: string, heading: string): string {
   const [, text = ''] = readFileSync(page, 'utf8').split(`${heading}\n`);

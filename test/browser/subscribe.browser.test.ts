@@ -80,7 +80,7 @@ test('a person subscribes to failures, deploys the rule, and gets the test event
   await page.click('text=Look again');
   expect(await page.textContent('#followed')).toContain('delivered');
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Download')]);
-  expect(download.suggestedFilename()).toBe('failures.ts');
+  expect(download.suggestedFilename()).toMatch(/^failures-sqs-[0-9a-f]{8}\.ts$/);
   expect(problems).toEqual([]);
 });
 

@@ -29,13 +29,28 @@ describe('operations-bridge subscribe', () => {
       /^# Delivers each failed attempt.*\n[\s\S]*\n {2}DeadLettersUrl:\n {4}Value: !Ref DeadLetters$/,
     );
     expect(output).toContain('project_id: [icy-hat-70322459]');
-    expect(notes).toBe(
-      [
-        'Delivers each failed attempt of an operation, and each operation that was given up with an error, where project is icy-hat-70322459, to a new SQS queue.',
-        'Deploy it with:',
-        '  aws cloudformation deploy --template-file failures.yaml --stack-name failures --capabilities CAPABILITY_IAM',
-      ].join('\n'),
-    );
+    expect(notes.split('\n')).toEqual([
+      'Delivers each failed attempt of an operation, and each operation that was given up with an error, where project is icy-hat-70322459, to a new SQS queue.',
+      'Deploy it with:',
+      expect.stringMatching(
+        /^ {2}aws cloudformation deploy --template-file (failures-sqs-[0-9a-f]{8})\.yaml --stack-name \1 --capabilities CAPABILITY_IAM$/,
+      ),
+    ]);
+  });
+
+  test('names two subscriptions differently by default when their events or targets differ', async () => {
+    const fileOf = async (...args: readonly string[]) => {
+      const { json } = await runSubcommand(['subscribe', '--failed', '--as', 'cli', '--json', ...args]);
+      return (json() as { file: string }).file;
+    };
+
+    expect(await fileOf('--to', 'sqs')).toBe('failures-sqs.sh');
+    expect(await fileOf('--to', 'email')).toBe('failures-email.sh');
+    const ofA = await fileOf('--to', 'sqs', '--project', 'a-1');
+    expect(ofA).toMatch(/^failures-sqs-[0-9a-f]{8}\.sh$/);
+    expect(await fileOf('--to', 'sqs', '--project', 'a-1')).toBe(ofA);
+    expect(await fileOf('--to', 'sqs', '--project', 'b-2')).not.toBe(ofA);
+    expect(await fileOf('--to', 'sqs', '--no-replays')).not.toBe('failures-sqs.sh');
   });
 
   test('writes the file to --output, and does not overwrite it', async () => {
@@ -46,7 +61,7 @@ describe('operations-bridge subscribe', () => {
     writeFileSync(path, 'work');
 
     expect(output).toBe('');
-    expect(written).toContain('resource "aws_lambda_permission" "failures"');
+    expect(written).toContain('resource "aws_lambda_permission" "failures_lambda_');
     await expect(runSubcommand(args)).rejects.toThrow(
       /mine\.tf", which exists; remove it, or name another file\.$/,
     );
@@ -110,6 +125,10 @@ describe('operations-bridge subscribe', () => {
       ['--failed', '--name', '$(id)', '--to', 'sqs', '--as', 'cli'],
       /^--name is "\$\(id\)"; it takes up to 40/,
     ],
+    ...['alerts', 'commands', 'the-bus', 'the-bus-alerts'].map((name): [string[], RegExp] => [
+      ['--failed', '--name', name, '--bus', 'the-bus', '--to', 'sqs', '--as', 'cli'],
+      new RegExp(`^The name "${name}" belongs to the bridge itself.*; choose another name\\.$`),
+    ]),
     [['--failed', '--bus', 'a b', '--to', 'sqs', '--as', 'cli'], /^--bus is "a b"; it takes the name/],
   ])('refuses %j with a sentence', async (args, sentence) => {
     await expect(runSubcommand(['subscribe', ...args])).rejects.toThrow(sentence);

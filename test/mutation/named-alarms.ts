@@ -60,8 +60,9 @@ export const alarmMutants: readonly NamedMutant[] = [
   ),
   dropped(
     'functions/poller/lane/run-lane.ts',
-    "    telemetry.measure('AccountsSetAside', 1);\n",
+    "    if (setAside.has(accountId)) deps.telemetry.measure('AccountsSetAside', 1);\n",
     'test/poller/lane/run-lane.test.ts',
+    '    void accountId;\n',
   ),
   dropped(
     'functions/poller/project/poll-project.ts',

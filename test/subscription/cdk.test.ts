@@ -62,6 +62,7 @@ describe.each(TARGETS)('the program for %s', (target) => {
     expect(deliveryFaults(template)).toEqual([]);
     expect(rule?.Properties?.['EventPattern']).toEqual(subscriptionPattern(subscription));
     expect(rule?.Properties?.['EventBusName']).toEqual({ Ref: 'BusName' });
+    expect(template.Resources['DeadLetters']?.Properties?.['QueueName']).toBe('my-Rule2-dead-letters');
   });
 });
 

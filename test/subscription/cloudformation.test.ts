@@ -51,6 +51,12 @@ describe.each(TARGETS)('the template for %s', (target) => {
   });
 });
 
+test('the dead-letter queue has the name that api.dead_letter_queue_arns finds', () => {
+  const { Resources } = parseTemplate(templateOf('sqs'));
+
+  expect(Resources['DeadLetters']?.Properties?.['QueueName']).toBe('my-Rule2-dead-letters');
+});
+
 test('the key of an HTTPS address is never part of the template', () => {
   const { Parameters = {}, Resources } = parseTemplate(templateOf('https'));
 

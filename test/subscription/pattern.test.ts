@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
 import { matchesEventPattern, parseEventPattern } from '../../shared/events/event-pattern.ts';
 import {
+  defaultName,
   faultsOf,
+  isSubscriptionName,
   SUBJECT_NAMES,
   type Subscription,
   subjectOf,
@@ -11,7 +13,7 @@ import {
   subscriptionSummary,
 } from '../../shared/events/subscription/subscription.ts';
 import { isTerminal } from '../../shared/records/operation-record.ts';
-import { aSubscription, subscriptions } from './subscriptions.ts';
+import { aSubscription, subscriptions, TARGETS } from './subscriptions.ts';
 
 interface Envelope {
   readonly source?: string;
@@ -189,6 +191,16 @@ describe('a subscription is refused when', () => {
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(sentence);
   });
+});
+
+test('every default name is one that a subscription may have', () => {
+  const filtered = SUBJECT_NAMES.flatMap((subject) => TARGETS.map((target) => ({ subject, target }))).map(
+    ({ subject, target }) =>
+      defaultName(subject, subscriptionPattern(aSubscription({ subject, accounts: ['main'] })), target),
+  );
+
+  expect(filtered.filter((name) => !isSubscriptionName(name))).toEqual([]);
+  expect(new Set(filtered).size).toBe(SUBJECT_NAMES.length * TARGETS.length);
 });
 
 test('the summary names what is delivered, where from, and where to', () => {

@@ -202,12 +202,34 @@ test.each(TARGETS.filter((target) => target !== 'sqs'))(
   },
 );
 
+test('the script calls nothing more when the bus has a rule of its name with another pattern', () => {
+  const found = { 'events list-rules': '{"source":["operations-bridge"]}' };
+  const { status, stderr, calls } = runScript(scriptFor('sqs'), {}, found);
+
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr:
+      'The bus the-bus has a rule my-Rule2 with another pattern, which this script would replace. Write the file with a --name of its own.\n',
+  });
+  expect(calls.map(({ name }) => name)).toEqual(['events list-rules']);
+});
+
+test('the script runs again where its own rule is', () => {
+  const own = aSubscription({ subject: 'operations', projects: ["it's", '$HOME', '`id`'] });
+  const found = { 'events list-rules': JSON.stringify(subscriptionPattern(own)) };
+
+  expect(runScript(fileOf(own, { target: 'sqs', form: 'cli' }).text, {}, found)).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
+});
+
 test('the script stops at the first call that fails', () => {
   const failing = scriptFor('sqs').replace('aws sqs create-queue', 'aws sqs create-queue broken');
   const { status, calls } = runScript(failing, {});
 
   expect(status).toBe(252);
-  expect(calls.map(({ name }) => name)).toEqual(['events put-rule']);
+  expect(calls.map(({ name }) => name)).toEqual(['events list-rules', 'events put-rule']);
 });
 
 test('every pattern stands in the script as it is, whatever its values look like', () => {

@@ -83,6 +83,9 @@ export async function runLane(
   await watching;
   await atMost(deps, 'accounts', ACCOUNT_ENDS_MS, polls.ended());
   settleFailures(deps, setAside, polls.endings);
+  // An account that only waits is measured, too, so that its alarm stays until a polling of it has ended well.
+  for (const { accountId } of accounts)
+    if (setAside.has(accountId)) deps.telemetry.measure('AccountsSetAside', 1);
   return reportOf(polls.endings);
 }
 
@@ -210,7 +213,6 @@ function settleFailures(
     if (error === undefined) continue;
     const next = setAsideAfter(setAside.get(accountId), clock.now());
     setAside.set(accountId, next);
-    telemetry.measure('AccountsSetAside', 1);
     telemetry.log('warn', 'account.set_aside', {
       account_id: accountId,
       failure_count: next.failureCount,

@@ -3,7 +3,7 @@
  * do what.
  */
 
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import * as logs from 'aws-cdk-lib/aws-logs';
@@ -148,6 +148,7 @@ export class Api extends Construct {
     const accessLog = new logs.LogGroup(this, 'AccessLog', {
       logGroupName: `/aws/apigateway/${config.name}`,
       retention: logRetention,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       ...(dataKey && { encryptionKey: dataKey }),
     });
     const delivery = accessLog.addToResourcePolicy(deliveryTo(accessLog));

@@ -3,7 +3,7 @@
  * that events arrive.
  */
 
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
 import * as schemas from 'aws-cdk-lib/aws-eventschemas';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -136,6 +136,7 @@ export class BridgeBus extends Construct {
     const log = new logs.LogGroup(this, 'Log', {
       logGroupName: busLogGroupOf(busName),
       retention,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       ...(dataKey && { encryptionKey: dataKey }),
     });
     const policy = log.addToResourcePolicy(deliveryTo(log)).policyDependable;

@@ -5,7 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration, Stack, Token } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
@@ -63,6 +63,8 @@ export class BridgeFunction extends Construct {
     const logGroup = new logs.LogGroup(this, 'Log', {
       logGroupName: this.logGroupName,
       retention: props.logRetention,
+      // A first deployment that fails takes the log back, because the next one would fail at its name.
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       ...(props.dataKey && { encryptionKey: props.dataKey }),
     });
     this.role = new iam.Role(this, 'Role', {

@@ -34,6 +34,7 @@ export class State extends Construct {
       ...(dataKey === undefined
         ? { encryption: dynamodb.TableEncryption.AWS_MANAGED }
         : { encryption: dynamodb.TableEncryption.CUSTOMER_MANAGED, encryptionKey: dataKey }),
+      // AWS deletes no protected table, so even a first deployment that fails leaves it behind.
       removalPolicy: RemovalPolicy.RETAIN,
     });
     for (const { IndexName = '', KeySchema: keys } of GlobalSecondaryIndexes ?? []) {

@@ -100,7 +100,9 @@ export function examineTopic(
   check: string,
   topicArn: string,
 ): Promise<Finding> {
-  return guarded(check, async () => judgeSubscriptions(check, await subscriptionsOf(sns, topicArn)));
+  return guarded(check, async () =>
+    judgeSubscriptions(check, topicArn, await subscriptionsOf(sns, topicArn)),
+  );
 }
 
 /** One page has a hundred subscriptions, and more people are never paged by mail. */
@@ -112,19 +114,21 @@ async function subscriptionsOf(sns: Pick<SNSClient, 'send'>, topicArn: string): 
 /** SNS shows this in place of an ARN until the person has followed the link of its mail. */
 const PENDING = 'PendingConfirmation';
 
-function judgeSubscriptions(check: string, arns: readonly string[]): Finding {
+function judgeSubscriptions(check: string, topicArn: string, arns: readonly string[]): Finding {
   const pendingCount = arns.filter((arn) => arn === PENDING).length;
+  // CloudFormation compares with its own record, in which the removed subscription still is.
+  const again = `A deployment does not bring back an address that AWS has removed because it was not confirmed within two days: aws sns subscribe --topic-arn ${topicArn} --protocol email --notification-endpoint <address>`;
   if (arns.length === 0)
     return problem(
       check,
       'No address is subscribed, so what goes there reaches no one.',
-      'Set alerts.emails and deploy, or subscribe another target to the topic.',
+      `Set alerts.emails and deploy, or subscribe another target to the topic. ${again}`,
     );
   if (pendingCount > 0)
     return problem(
       check,
       `${pendingCount} of ${arns.length} addresses have not confirmed.`,
-      'Ask these people to follow the link in the mail from AWS; after three days, deploy again.',
+      `Ask these people to follow the link in the mail from AWS. ${again}`,
     );
   return ok(check, `${arns.length} addresses have confirmed.`);
 }

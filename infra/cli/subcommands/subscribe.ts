@@ -1,11 +1,13 @@
 /** `operations-bridge subscribe` writes a complete subscription as a file: rule, target, permission, dead-letter queue. */
 
 import {
+  defaultName,
   FILE_FORMS,
   type FileForm,
   faultsOf,
   isBusName,
   isSubscriptionName,
+  nameFaults,
   SUBJECT_NAMES,
   type SubjectName,
   type Subscription,
@@ -63,7 +65,7 @@ export const subscribeSubcommand = acting<SubscribeValues>({
     ['--no-replays', 'leaves out the copies of past events that a replay sends'],
     ['--to <target>', 'where the events go', Object.keys(TARGET_KINDS)],
     ['--as <form>', 'how the file is written', Object.keys(FILE_FORMS)],
-    ['--name <name>', 'names the rule, its queues and the file; otherwise they are named after the events'],
+    ['--name <name>', 'names the rule, its queues and the file; otherwise events, filters and target do'],
     ['--bus <name>', 'the bus of the bridge: "name" in bridge.config.ts', 'operations-bridge'],
     ['--output <file>', 'writes a new file instead of the standard output'],
     ['--json', 'prints the pattern, the text of the file and how to deploy it as JSON'],
@@ -73,11 +75,11 @@ export const subscribeSubcommand = acting<SubscribeValues>({
 
 async function subscribe({ values, print, note }: Asked<SubscribeValues>): Promise<void> {
   const subscription = readSubscription(values, note);
-  const name = values.name ?? kebabCase(subscription.subject);
-  checkNames(name, values.bus);
-  const { subscriptionFile } = await import('../../../shared/events/subscription/subscription-file.ts');
   const { to: target, as: form, bus: busName } = values;
   const [pattern, summary] = [subscriptionPattern(subscription), subscriptionSummary(subscription, target)];
+  const name = values.name ?? defaultName(subscription.subject, pattern, target);
+  checkNames(name, busName);
+  const { subscriptionFile } = await import('../../../shared/events/subscription/subscription-file.ts');
   const { fileName, text, deploy } = subscriptionFile({ name, busName, pattern, target, summary }, form);
   const path = values.output;
   if (path !== undefined) writeNewFile(path, text);
@@ -127,13 +129,11 @@ function checkNames(name: string, busName: string): void {
     throw new UsageError(
       `--bus is "${busName}"; it takes the name of an event bus, such as operations-bridge.`,
     );
+  const faults = nameFaults(name, busName);
+  if (faults.length > 0) throw new UsageError(faults.join(' '));
 }
 
 /** The library names the value of `--ready-branches` so. */
 function camelCase(flag: string): string {
   return flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-function kebabCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

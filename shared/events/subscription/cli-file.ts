@@ -147,11 +147,19 @@ export function cliScript(order: SubscriptionOrder, head: readonly string[]): st
   return `${parts.join('\n\n')}\n`;
 }
 
+/** PutRule replaces a rule of the same name without a word, which may belong to another team. */
 function putRule({ name, pattern }: SubscriptionOrder): string {
   return [
-    `RULE_ARN=$(aws events put-rule --name ${name} --event-bus-name "$BUS_NAME" --query RuleArn --output text \\`,
-    `  --event-pattern ${literalInput(pattern)}`,
+    `PATTERN=$(cat ${literalInput(pattern)}`,
     ')',
+    `FOUND=$(aws events list-rules --name-prefix ${name} --event-bus-name "$BUS_NAME" --output text \\`,
+    `  --query "Rules[?Name=='${name}'].EventPattern")`,
+    'test -z "$FOUND" || test "$FOUND" = "$PATTERN" || {',
+    `  echo "The bus $BUS_NAME has a rule ${name} with another pattern, which this script would replace. Write the file with a --name of its own." >&2`,
+    '  exit 1',
+    '}',
+    `RULE_ARN=$(aws events put-rule --name ${name} --event-bus-name "$BUS_NAME" --query RuleArn --output text \\`,
+    '  --event-pattern "$PATTERN")',
   ].join('\n');
 }
 
@@ -198,7 +206,7 @@ function putTargets({ name, target: id }: SubscriptionOrder, target: ScriptTarge
 
 /** The shell leaves this document as it is: a pattern can have a dollar sign. */
 function literalInput(value: unknown): string {
-  return `file:///dev/stdin <<'JSON'\n${JSON.stringify(value)}\nJSON`;
+  return `<<'JSON'\n${JSON.stringify(value)}\nJSON`;
 }
 
 function quoted(text: string): string {

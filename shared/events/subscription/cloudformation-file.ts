@@ -274,6 +274,7 @@ function ruleOf({ pattern, target }: SubscriptionOrder, members: Members): Value
 function deadLetters(name: string): Members {
   return {
     DeadLetters: resource('AWS::SQS::Queue', {
+      QueueName: `${name}-dead-letters`,
       MessageRetentionPeriod: DEAD_LETTER_RETENTION_SECONDS,
       SqsManagedSseEnabled: true,
     }),

@@ -3,6 +3,7 @@
  * policies that follow, and what is wrong with a subscription that cannot work.
  */
 
+import { createHash } from 'node:crypto';
 import { DETAIL_TYPES, EVENT_SOURCE } from '../event-names.ts';
 
 /**
@@ -302,6 +303,30 @@ export interface SubscriptionOrder {
 /** A name becomes part of names of IAM roles, queues and TypeScript classes, of which a role's is the shortest. */
 export function isSubscriptionName(text: string): boolean {
   return /^[a-z](-?[a-z0-9]){0,39}$/i.test(text);
+}
+
+const UNFILTERED = { projects: [], accounts: [], statuses: [], actions: [], replays: 'included' } as const;
+
+/**
+ * Names a subscription after its events and its target. A narrower or wider pattern adds its digest, so that teams who want the
+ * failures of their own projects do not take over each other's rule.
+ */
+export function defaultName(subject: SubjectName, pattern: EventPatternJson, target: TargetKind): string {
+  const words = `${subject.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}-${target}`;
+  const text = JSON.stringify(pattern);
+  if (text === JSON.stringify(subscriptionPattern({ subject, ...UNFILTERED }))) return words;
+  return `${words}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+}
+
+/** The bridge has alarms of its own for the dead letters of these. */
+const OWN_DEAD_LETTERS = ['alerts', 'commands'];
+
+/** The names of the bridge's own stack, rules and queues begin with that of its bus. Returns sentences, as `faultsOf` does. */
+export function nameFaults(name: string, busName: string): readonly string[] {
+  if (!OWN_DEAD_LETTERS.includes(name) && !`${name}-`.startsWith(`${busName}-`)) return [];
+  return [
+    `The name "${name}" belongs to the bridge itself, whose alarm, rule or stack the file would take over; choose another name.`,
+  ];
 }
 
 /** EventBridge allows these names of a bus (API Reference, CreateEventBus). */

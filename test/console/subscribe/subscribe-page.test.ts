@@ -84,6 +84,16 @@ describe('the page', () => {
     expect(file.headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
+  test('shows the name that follows from the choice without filling it in, so that it changes with the choice', async () => {
+    const { get } = await setUp();
+
+    const { text } = await get('/console/subscribe?subject=failures&name=');
+    const named = await get('/console/subscribe?subject=failures&name=mine');
+
+    expect(text).toContain('name="name" value="" placeholder="failures-sqs"');
+    expect(named.text).toContain('name="name" value="mine" placeholder="failures-sqs"');
+  });
+
   test('says what to change when the subscription cannot work, and has no file', async () => {
     const { get } = await setUp();
 

@@ -88,8 +88,17 @@ describe('the address of the page', () => {
       subscription: { subject: 'failures' },
       target: 'sqs',
       form: 'cloudformation',
-      name: 'failures',
+      name: expect.stringMatching(/^failures-sqs(?:-[0-9a-f]{8})?$/),
     });
+  });
+
+  test('names the rule after all that is chosen, test events included, unless a name is given', () => {
+    const names = ['', '&project=a-1', '&project=b-2', '&tests=on', '&target=email'].map(
+      (rest) => choice(`subject=failures&name=${rest}`).name,
+    );
+
+    expect(new Set(names).size).toBe(names.length);
+    expect(choice('subject=failures&name=mine&project=a-1').name).toBe('mine');
   });
 });
 
@@ -108,6 +117,13 @@ describe('a subscription', () => {
     expect(chosen('subject=accountHealth&project=a-1')).toEqual({
       kind: 'faulty',
       faults: [expect.stringContaining('leave the filter by project out')],
+    });
+  });
+
+  test('with a name of the bridge itself has no file', () => {
+    expect(chosen('subject=failures&name=commands')).toEqual({
+      kind: 'faulty',
+      faults: [expect.stringContaining('choose another name')],
     });
   });
 

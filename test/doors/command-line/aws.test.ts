@@ -76,6 +76,7 @@ const schedules: readonly Exchange[] = [
 ];
 const functions = ['poller', 'api', 'commands', 'notifier'].map((name) => invoked(name));
 const alarms = asks('AWS ListSubscriptionsByTopic', subscriptions(`${TOPIC}:1`));
+const SUBSCRIBE = `two days: aws sns subscribe --topic-arn ${TOPIC} --protocol email --notification-endpoint <address>`;
 const doctorOfAws = ['doctor', '--skip', 'upstream', '--skip', 'bridge', '--json'];
 const isOk = (check: string) => ({ check, verdict: 'ok' });
 
@@ -175,7 +176,36 @@ const doctor: readonly Scenario[] = [
       { check: 'function api', verdict: 'problem', found: 'It failed: It is broken.' },
       { check: 'function commands', verdict: 'not checked' },
       { check: 'function notifier', verdict: 'problem', found: 'It does not exist.' },
-      { check: 'alarms', verdict: 'problem', found: '1 of 2 addresses have not confirmed.' },
+      {
+        check: 'alarms',
+        verdict: 'problem',
+        found: '1 of 2 addresses have not confirmed.',
+        advice: expect.stringContaining(SUBSCRIBE),
+      },
+    ],
+  },
+  {
+    title: 'says how an address is subscribed again that AWS has removed from the alarms',
+    args: doctorOfAws,
+    environment: AWS,
+    script: [
+      ...inAws,
+      ...schedules,
+      lanePayload,
+      ...functions,
+      asks('AWS ListSubscriptionsByTopic', subscriptions()),
+    ],
+    order: 'in any order',
+    code: 1,
+    json: [
+      ...[`table ${NAME}`, `bus ${NAME}`, `secret ${NAME}/token-pepper`, 'schedules'].map(isOk),
+      ...['poller, account main', 'api', 'commands', 'notifier'].map((name) => isOk(`function ${name}`)),
+      {
+        check: 'alarms',
+        verdict: 'problem',
+        found: 'No address is subscribed, so what goes there reaches no one.',
+        advice: expect.stringContaining(SUBSCRIBE),
+      },
     ],
   },
   {

@@ -40,6 +40,7 @@ import {
   type ChosenSubscription,
   choiceOf,
   chosenSubscription,
+  defaultNameOf,
   matchedBy,
   queryOfChoice,
   rulesTaking,
@@ -211,6 +212,7 @@ const FORM_TITLES: Readonly<Record<keyof typeof FILE_FORMS, string>> = {
 function subscriptionForm(choice: SubscriptionChoice): Html {
   const { subscription, target, form, name, takesTests } = choice;
   const { projects, actions, statuses, accounts, replays } = subscription;
+  const defaultName = defaultNameOf(choice);
   return html`<form method="get" action="/console/subscribe">
 <fieldset class="choices"><legend>The subscriber gets</legend><div class="wide">${SUBJECT_NAMES.map((subject) => subjectOption(subject, subscription.subject))}</div></fieldset>
 <fieldset class="choices"><legend>Which of them</legend><div class="row">
@@ -222,7 +224,7 @@ ${box('tests', 'test events, too, by their own source operations-bridge.test', t
 <fieldset class="choices"><legend>Delivered to</legend><div class="row">
 <div><label for="target">Target</label><select id="target" name="target">${Object.entries(TARGET_KINDS).map(([value, meaning]) => option(value, meaning, target))}</select></div>
 <div><label for="form">File</label><select id="form" name="form">${Object.keys(FILE_FORMS).map((value) => option(value, FORM_TITLES[value as keyof typeof FILE_FORMS], form))}</select></div>
-<div><label for="name">Name</label><input id="name" name="name" value="${name}" size="24" maxlength="40" pattern="[A-Za-z](-?[A-Za-z0-9])*" title="Letters, digits and single dashes"></div></div></fieldset>
+<div><label for="name">Name</label><input id="name" name="name" value="${name === defaultName ? '' : name}" placeholder="${defaultName}" size="24" maxlength="40" pattern="[A-Za-z](-?[A-Za-z0-9])*" title="Letters, digits and single dashes"></div></div></fieldset>
 <p><button class="do">Show the subscription</button></p></form>`;
 }
 

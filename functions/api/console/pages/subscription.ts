@@ -8,11 +8,13 @@ import type { EventDefinition } from '../../../../shared/events/define-event.ts'
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../../shared/events/event-names.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/event-pattern.ts';
 import {
+  defaultName,
   type EventPatternJson,
   FILE_FORMS,
   type FileForm,
   faultsOf,
   isSubscriptionName,
+  nameFaults,
   PATTERN_CHARACTERS_MAX,
   SUBJECT_NAMES,
   type SubjectName,
@@ -32,14 +34,17 @@ import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { FeedEvent, FeedFilter } from '../../read-model/event-feed.ts';
 import type { ShownRule } from '../../read-model/subscriptions.ts';
 
-export interface SubscriptionChoice {
+interface ChosenRule {
   readonly subscription: Subscription;
   readonly target: TargetKind;
+  /** The rule also takes events with the source of test events. */
+  readonly takesTests: boolean;
+}
+
+export interface SubscriptionChoice extends ChosenRule {
   readonly form: FileForm;
   /** The rule and the file have this name. */
   readonly name: string;
-  /** The rule also takes events with the source of test events. */
-  readonly takesTests: boolean;
   /** The page came from a filter that no subject has exactly, and shows the subscription to every event. */
   readonly isWider: boolean;
 }
@@ -55,7 +60,7 @@ export function choiceOf(query: URLSearchParams, accountId: string): Subscriptio
   });
   const subject = asked ?? meant.subject;
   const name = query.get('name') ?? '';
-  return {
+  const rule: ChosenRule = {
     subscription: {
       subject,
       projects: values(query.has('project_id') ? 'project_id' : 'project'),
@@ -65,10 +70,13 @@ export function choiceOf(query: URLSearchParams, accountId: string): Subscriptio
       replays: query.has('no_replays') ? 'left_out' : 'included',
     },
     target: oneOf(TARGET_KINDS, query.get('target'), 'sqs'),
-    form: oneOf(FILE_FORMS, query.get('form'), 'cloudformation'),
-    name: isSubscriptionName(name) ? name : defaultName(subject),
     // A form without the box ticked leaves the parameter out.
     takesTests: isForm ? query.has('tests') : true,
+  };
+  return {
+    ...rule,
+    form: oneOf(FILE_FORMS, query.get('form'), 'cloudformation'),
+    name: isSubscriptionName(name) ? name : defaultNameOf(rule),
     isWider: !isForm && meant.isWider,
   };
 }
@@ -101,9 +109,15 @@ function oneOf<Names extends object>(
   return asked !== null && Object.hasOwn(known, asked) ? (asked as keyof Names) : otherwise;
 }
 
-/** The name is that of the subject in words: `ready-branches`. */
-function defaultName(subject: SubjectName): string {
-  return subject.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export function defaultNameOf(rule: ChosenRule): string {
+  return defaultName(rule.subscription.subject, patternOf(rule), rule.target);
+}
+
+function patternOf({ subscription, takesTests }: ChosenRule): EventPatternJson {
+  return {
+    ...subscriptionPattern(subscription),
+    source: takesTests ? [EVENT_SOURCE, TEST_EVENT_SOURCE] : [EVENT_SOURCE],
+  };
 }
 
 export interface MeantSubject {
@@ -138,14 +152,11 @@ export type ChosenSubscription =
 const TOO_LONG_WITH_TESTS = `With test events the pattern has more than the ${PATTERN_CHARACTERS_MAX} characters that EventBridge accepts by default; leave test events out, or name fewer projects.`;
 
 export function chosenSubscription(choice: SubscriptionChoice, busName: string): ChosenSubscription {
-  const { subscription, target, form, name, takesTests } = choice;
-  const faults = faultsOf(subscription);
+  const { subscription, target, form, name } = choice;
+  const faults = [...faultsOf(subscription), ...nameFaults(name, busName)];
   if (faults.length > 0) return { kind: 'faulty', faults };
   const summary = subscriptionSummary(subscription, target);
-  const pattern = {
-    ...subscriptionPattern(subscription),
-    source: takesTests ? [EVENT_SOURCE, TEST_EVENT_SOURCE] : [EVENT_SOURCE],
-  };
+  const pattern = patternOf(choice);
   if (JSON.stringify(pattern).length > PATTERN_CHARACTERS_MAX)
     return { kind: 'faulty', faults: [TOO_LONG_WITH_TESTS] };
   return {
