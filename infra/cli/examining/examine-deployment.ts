@@ -245,7 +245,7 @@ function judgeSchedules(
       problem(
         'schedules',
         `The schedule ${each} is disabled.`,
-        'Enable it (aws scheduler), or deploy again.',
+        'Enable it (aws scheduler update-schedule --state ENABLED); a deployment leaves it as it is.',
       ),
     ),
   ];
