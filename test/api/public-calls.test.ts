@@ -297,6 +297,35 @@ describe('connection strings and passwords', () => {
   });
 });
 
+describe('a file', () => {
+  const download = `${branch}/buckets/a-bucket/objects/a-key/download`;
+  const token = { scopes: ['storage:read'] as const };
+
+  test.each([
+    [
+      'bytes that are no text, and look like a password among them',
+      [0x89, 0xff, ...Buffer.from('https://a:b@c ')],
+    ],
+    ['a list of values in quotes', [...Buffer.from('"id","name"\n"1","ada"\n')]],
+    ['settings that begin like a list', [...Buffer.from('[core]\nname = a\n')]],
+  ])('comes back byte by byte to a token without secrets:read: %s', async (_what, bytes) => {
+    const { api } = setUp(() => new Response(new Uint8Array(bytes)));
+    const headers = { authorization: `Bearer ${await api.issueToken(token)}` };
+
+    const response = await api.app.request(`/api/v2${download}`, { headers });
+
+    expect([response.status, [...new Uint8Array(await response.arrayBuffer())]]).toEqual([200, bytes]);
+  });
+
+  test('that the upstream refuses is answered without secrets', async () => {
+    const { ask } = setUp(() => Response.json({ password: 's3cr3t-pass' }, { status: 404 }));
+
+    const { status, text } = await ask(download, { token });
+
+    expect([status, text]).toEqual([404, '{"password":""}']);
+  });
+});
+
 describe('a token that is limited to projects', () => {
   test.each([
     ['GET', '/organizations/org-a-1'],

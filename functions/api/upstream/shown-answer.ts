@@ -28,12 +28,16 @@ export interface Viewer {
   readonly cursors: CursorSeal;
 }
 
-/** The bytes of the upstream are unchanged when nothing has to be left out. */
+/**
+ * The bytes of the upstream are unchanged when nothing has to be left out. Nothing is left out of a file, because it
+ * may be no text, and because the scope that reads it stands for what is in it.
+ */
 export function shownTo(
   viewer: Viewer,
   answer: ForwardedAnswer,
   { call, shows }: ForwardableCall,
 ): ApiAnswer {
+  if (call.isFile && answer.status < 300) return answer;
   const { caller } = viewer;
   const isFiltered = call.reach === 'own_projects' || call.reach === 'listed_projects';
   const own = isFiltered && caller.projectIds !== undefined ? ownProjects(viewer, answer) : answer;
