@@ -175,7 +175,7 @@ export const ANSWER_BYTES_MAX = 5_000_000;
 /**
  * Rejects with `UpstreamError` when there is no answer to pass on: the request was not sent, the connection failed, the time-out
  * passed, the answer is too large, or it is a 401, which is about the bridge's own key. A mutation whose answer was lost is not sent
- * again.
+ * again. When the signal aborts a pause, the last refusal is the answer.
  */
 export async function forward(
   deps: CallDeps,
@@ -194,7 +194,8 @@ export async function forward(
     const pauseMs = callerPauseMs({ attempt, retryAfterMs, dice: random.next() });
     if (clock.now() + pauseMs > untilMs) return answer;
     if (!(await mayWait(answer.status))) return answer;
-    await clock.sleep(pauseMs, signal);
+    await clock.sleep(pauseMs, signal).catch(() => {});
+    if (signal?.aborted) return answer;
     if (!(await mayRepeat(untilMs - clock.now()))) return answer;
   }
 }

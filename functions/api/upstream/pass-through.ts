@@ -325,13 +325,13 @@ function opened(query: ApiRequest['query'], cursors: CursorSeal): ApiRequest['qu
   }
 }
 
-/** The caller's free place is taken before the first wait, and given back when the upstream's last answer is there. */
+/** The wait for a permit was a part of the caller's wait. The caller's free place is taken before the first wait, and given back when the upstream's last answer is there. */
 function lockWait(
-  { patient }: PassThroughDeps,
+  { patient, clock }: PassThroughDeps,
   { fairShare }: UpstreamAccount,
-  { caller, headers, signal }: ApiRequest,
+  { caller, headers, signal, receivedMs }: ApiRequest,
 ) {
-  const patienceMs = preferredWaitMs(headers.prefer);
+  const patienceMs = Math.max(0, receivedMs + preferredWaitMs(headers.prefer) - clock.now());
   const place = waitingPlace(patient, caller, patienceMs);
   return {
     signal,
