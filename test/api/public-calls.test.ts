@@ -400,6 +400,16 @@ describe('a token that is limited to projects', () => {
     expect(new URL(upstream.sent[0]?.url ?? '').searchParams.getAll('project_ids')).toEqual([PROJECT_ID]);
   });
 
+  test('gets the consumption of the branches of its own projects alone', async () => {
+    const own = { project_id: PROJECT_ID, branch_id: 'br-1', periods: [] };
+    const pages = [{ branches: [own, { ...own, project_id: OTHER_PROJECT_ID }, { id: PROJECT_ID }] }, {}];
+    const { ask } = setUp(() => Response.json(pages.shift()));
+    const path = `${consumption.replace('projects', 'branches')}&project_ids=${PROJECT_ID}`;
+
+    expect((await ask(path, { token: limited })).text).toBe(JSON.stringify({ branches: [own] }));
+    expect((await ask(path, { token: limited })).text).toBe('{"projects":[]}');
+  });
+
   test('gets the rows of several projects from a parameter that stands there several times', async () => {
     const { upstream, ask } = setUp(() => Response.json({ projects: [] }));
 

@@ -86,8 +86,8 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
   const [list, ...more] = readJson(text) ?? [];
   if (list === undefined || more.length > 0 || list.kind !== 'object') throw unshowable();
   const isOwnId = (id: JsonPart) => id.kind === 'text' && maySee(caller, textOf(text, id));
-  const isOwn = (project: JsonPart) => {
-    const ids = membersOf(text, project, 'id').concat(membersOf(text, project, 'project_id'));
+  const isNamedBy = (names: readonly string[]) => (row: JsonPart) => {
+    const ids = names.flatMap((name) => membersOf(text, row, name));
     return ids.length > 0 && ids.every(isOwnId);
   };
   const listOf = (name: string, isShown: (item: JsonPart) => boolean) =>
@@ -95,7 +95,10 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
       const items = part.kind === 'list' ? part.items.filter(isShown) : [];
       return `"${name}":[${items.map(({ start, end }) => text.slice(start, end)).join(',')}]`;
     });
-  const rows = listOf('projects', isOwn);
+  const rows = [
+    ...listOf('projects', isNamedBy(['id', 'project_id'])),
+    ...listOf('branches', isNamedBy(['project_id'])),
+  ];
   const sealed = membersOf(text, list, 'pagination')
     .flatMap((pagination) => membersOf(text, pagination, 'cursor'))
     .filter(({ kind }) => kind === 'text')
