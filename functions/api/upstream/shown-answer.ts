@@ -17,7 +17,7 @@ import {
   hadNoEffect,
 } from '../../../shared/upstream/forward.ts';
 import type { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { invalid, Problem } from '../serving/problem.ts';
+import { invalid, keyReused, Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
 
 /** To make one takes longer than to decode a usual answer. */
@@ -150,9 +150,7 @@ function repeatedAnswer(outcome: Unsent): ApiAnswer {
     case 'answer_not_kept':
       throw notKept(outcome.first);
     case 'key_reused':
-      throw new Problem('key-reused', {
-        detail: 'Another request was sent with this Idempotency-Key; use a new key for each command.',
-      });
+      throw keyReused();
     case 'in_progress':
       throw new Problem('in-progress', {
         detail: 'The first request with this Idempotency-Key has not ended yet; ask again in some seconds.',
