@@ -169,8 +169,11 @@ export interface ForwardOptions {
 /** A caller can use these headers. Every other header is about the connection between the bridge and the upstream. */
 const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 
-/** The largest list that was measured has a third of a megabyte. */
-export const ANSWER_BYTES_MAX = 5_000_000;
+/**
+ * The answer of a function has at most six megabytes (AWS Lambda quotas), in which what is not text stands in base64. The
+ * largest list that was measured has a third of a megabyte.
+ */
+export const ANSWER_BYTES_MAX = 4_500_000;
 
 /**
  * Rejects with `UpstreamError` when there is no answer to pass on: the request was not sent, the connection failed, the time-out

@@ -7,6 +7,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { handle } from 'hono/aws-lambda';
 import { describe, expect, test } from 'vitest';
 import { signInSettings } from '../../shared/config/api-config.ts';
+import { ANSWER_BYTES_MAX } from '../../shared/upstream/forward.ts';
 import { type ApiOptions, createApiUnderTest } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
@@ -38,8 +39,11 @@ function anEvent(
   };
 }
 
-async function setUp(options: Partial<ApiOptions> = {}) {
-  const upstream = createUpstreamDouble(() => Response.json({ ok: true }));
+async function setUp(
+  options: Partial<ApiOptions> = {},
+  answer: () => Response = () => Response.json({ ok: true }),
+) {
+  const upstream = createUpstreamDouble(answer);
   const api = createApiUnderTest({
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
@@ -62,6 +66,11 @@ const SIGN_IN = signInSettings.parse({
   account_id: 'main',
   roles: [{ value: 'admins', scopes: ['commands:approve'] }],
 });
+
+const OCTETS = { 'content-type': 'application/octet-stream' };
+
+/** AWS Lambda quotas: the response of a synchronous invocation. */
+const LAMBDA_ANSWER_BYTES_MAX = 6 * 1_024 * 1_024;
 
 const KEYS = '/api/v2/projects/auth/keys';
 const body = JSON.stringify({ project_id: 'bold-sound-12345678', auth_provider: 'stack' });
@@ -122,6 +131,18 @@ describe('behind an HTTP API', () => {
     const answer = await invoke(anEvent('POST', KEYS, { headers, body: `{"a":"${'x'.repeat(300_000)}"}` }));
 
     expect([answer.statusCode, upstream.sent]).toEqual([413, []]);
+  });
+
+  test('the largest file that is passed on fits into the answer of a function', async () => {
+    const file = () => new Response(new Uint8Array(ANSWER_BYTES_MAX), { headers: OCTETS });
+    const { invoke, authorization } = await setUp({}, file);
+    const path =
+      '/api/v2/projects/bold-sound-12345678/branches/br-dawn-scene-747675/buckets/a/objects/b/download';
+
+    const answer = await invoke(anEvent('GET', path, { headers: { authorization } }));
+
+    expect([answer.statusCode, answer.isBase64Encoded]).toEqual([200, true]);
+    expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(LAMBDA_ANSWER_BYTES_MAX);
   });
 
   test('a header that looks like the context identifies no caller', async () => {

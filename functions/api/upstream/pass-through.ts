@@ -289,7 +289,7 @@ function accountOf({ accounts }: PassThroughDeps, { account_id }: Caller): Upstr
 
 /**
  * A process has at most this many sockets for reads. On Lambda it serves one request at a time, and on one machine as
- * many as callers send: each read has an answer of up to five megabytes in memory.
+ * many as callers send: each read has an answer of up to four and a half megabytes in memory.
  */
 export const READ_SOCKETS_MAX = 100;
 
