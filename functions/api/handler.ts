@@ -9,6 +9,7 @@ import { functionEnvironment, readConfig } from '../../shared/runtime/read-confi
 import { answeringSelfTests } from '../../shared/runtime/self-test.ts';
 import { proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
 import { createApiFunction } from './create-handler.ts';
+import { ON_LAMBDA } from './serving/app.ts';
 
 const variables = functionEnvironment(import.meta.dirname, process.env);
 const environment = readConfig(apiEnvironment, variables, 'The environment of the function');
@@ -21,7 +22,7 @@ const { app, telemetry } = createApiFunction(environment, {
   proxyEnv: proxyEnvOf(process.env),
   gatewayRequestId: () => gatewayRequestId,
 });
-const serve = handle(app);
+const serve = handle(app, ON_LAMBDA);
 
 async function answer(event: LambdaEvent, context?: LambdaContext) {
   const { requestContext } = event;

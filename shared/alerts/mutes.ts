@@ -83,7 +83,7 @@ export const MUTE_ATTRIBUTES: readonly string[] = Object.keys(mute.shape);
 /** A mute that has ended is kept for this long, so that what it held back says that it was muted. */
 const KEPT_AFTER_END_MS = DAY_MS;
 
-interface NewMute extends MuteScope {
+export interface NewMute extends MuteScope {
   /** A request that is repeated has the same id, and adds no second mute, even when the first one has ended. */
   readonly mute_id: string;
   readonly reason: string;

@@ -191,7 +191,7 @@ function findSecrets(search: Search, part: JsonPart, isSecret: boolean): void {
     const nameKind = kindOf(named);
     if (nameKind === 'shaped') cuts.push({ ...name, by: JSON.stringify(withoutShapes(named)) });
     const isNamedSecret = nameKind === 'secret' || (nameKind === 'shaped' && isSecretName(named));
-    findSecrets(search, value, isSecret || isNamedSecret);
+    findSecrets(search, value, isSecret || (isNamedSecret && !isDescription(named, value)));
   }
 }
 
@@ -217,6 +217,17 @@ function kindOf(name: string): NameKind {
   const kind = isSecretName(name) ? 'secret' : 'plain';
   if (KINDS.size < NAMES_MAX && name.length <= NAME_CHARACTERS_MAX) KINDS.set(name, kind);
   return kind;
+}
+
+/**
+ * The upstream describes the credentials of a branch and the sign-in with a password under these names. The parts of the
+ * description are judged by names of their own; a value of another kind may be the secret itself.
+ */
+function isDescription(name: string, value: JsonPart): boolean {
+  if (name === 'email_and_password') return value.kind === 'object';
+  return (
+    name === 'credentials' && value.kind === 'list' && value.items.every(({ kind }) => kind === 'object')
+  );
 }
 
 function isSecretName(name: string): boolean {

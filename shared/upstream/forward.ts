@@ -169,13 +169,16 @@ export interface ForwardOptions {
 /** A caller can use these headers. Every other header is about the connection between the bridge and the upstream. */
 const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 
-/** The largest list that was measured has a third of a megabyte. */
-export const ANSWER_BYTES_MAX = 5_000_000;
+/**
+ * The answer of a function has at most six megabytes (AWS Lambda quotas), in which what is not text stands in base64. The
+ * largest list that was measured has a third of a megabyte.
+ */
+export const ANSWER_BYTES_MAX = 4_500_000;
 
 /**
  * Rejects with `UpstreamError` when there is no answer to pass on: the request was not sent, the connection failed, the time-out
  * passed, the answer is too large, or it is a 401, which is about the bridge's own key. A mutation whose answer was lost is not sent
- * again.
+ * again. When the signal aborts a pause, the last refusal is the answer.
  */
 export async function forward(
   deps: CallDeps,
@@ -194,7 +197,8 @@ export async function forward(
     const pauseMs = callerPauseMs({ attempt, retryAfterMs, dice: random.next() });
     if (clock.now() + pauseMs > untilMs) return answer;
     if (!(await mayWait(answer.status))) return answer;
-    await clock.sleep(pauseMs, signal);
+    await clock.sleep(pauseMs, signal).catch(() => {});
+    if (signal?.aborted) return answer;
     if (!(await mayRepeat(untilMs - clock.now()))) return answer;
   }
 }

@@ -109,13 +109,19 @@ describe('a body', () => {
     for (const settings of [
       { source_project: OTHER_PROJECT_ID },
       { pg_settings: { a: { project: OTHER_PROJECT_ID } } },
+      { preload_libraries: { project: OTHER_PROJECT_ID } },
+      { preload_libraries: { enabled_libraries: [{ project: OTHER_PROJECT_ID }] } },
     ]) {
       const asked = initOf({ ...sample, body: { endpoint: { ...endpoint, settings } } });
       expect((await ask(limited, sample.path, asked)).status).toBe(400);
     }
     expect(upstream.sent).toEqual([]);
 
-    const declared = { endpoint: { ...endpoint, settings: { pg_settings: { work_mem: '64MB' } } } };
+    const settings = {
+      pg_settings: { work_mem: '64MB' },
+      preload_libraries: { use_defaults: true, enabled_libraries: ['pg_cron'] },
+    };
+    const declared = { endpoint: { ...endpoint, settings } };
     expect((await ask(limited, sample.path, initOf({ ...sample, body: declared }))).status).toBe(200);
   });
 

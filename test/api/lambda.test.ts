@@ -6,7 +6,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { handle } from 'hono/aws-lambda';
 import { describe, expect, test } from 'vitest';
+import { ON_LAMBDA } from '../../functions/api/serving/app.ts';
 import { signInSettings } from '../../shared/config/api-config.ts';
+import { ANSWER_BYTES_MAX } from '../../shared/upstream/forward.ts';
 import { type ApiOptions, createApiUnderTest } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
@@ -38,15 +40,18 @@ function anEvent(
   };
 }
 
-async function setUp(options: Partial<ApiOptions> = {}) {
-  const upstream = createUpstreamDouble(() => Response.json({ ok: true }));
+async function setUp(
+  options: Partial<ApiOptions> = {},
+  answer: () => Response = () => Response.json({ ok: true }),
+) {
+  const upstream = createUpstreamDouble(answer);
   const api = createApiUnderTest({
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
     fetch: upstream.fetch,
     ...options,
   });
-  const invoke = handle(api.app) as (event: unknown) => Promise<{
+  const invoke = handle(api.app, ON_LAMBDA) as (event: unknown) => Promise<{
     statusCode: number;
     body: string;
     headers: Record<string, string>;
@@ -62,6 +67,13 @@ const SIGN_IN = signInSettings.parse({
   account_id: 'main',
   roles: [{ value: 'admins', scopes: ['commands:approve'] }],
 });
+
+const DOWNLOAD =
+  '/api/v2/projects/bold-sound-12345678/branches/br-dawn-scene-747675/buckets/a/objects/b/download';
+const OCTETS = { 'content-type': 'application/octet-stream' };
+
+/** AWS Lambda quotas: the response of a synchronous invocation. */
+const LAMBDA_ANSWER_BYTES_MAX = 6 * 1_024 * 1_024;
 
 const KEYS = '/api/v2/projects/auth/keys';
 const body = JSON.stringify({ project_id: 'bold-sound-12345678', auth_provider: 'stack' });
@@ -123,6 +135,30 @@ describe('behind an HTTP API', () => {
 
     expect([answer.statusCode, upstream.sent]).toEqual([413, []]);
   });
+
+  test('the largest file that is passed on fits into the answer of a function', async () => {
+    const file = () => new Response(new Uint8Array(ANSWER_BYTES_MAX), { headers: OCTETS });
+    const { invoke, authorization } = await setUp({}, file);
+
+    const answer = await invoke(anEvent('GET', DOWNLOAD, { headers: { authorization } }));
+
+    expect([answer.statusCode, answer.isBase64Encoded]).toEqual([200, true]);
+    expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(LAMBDA_ANSWER_BYTES_MAX);
+  });
+
+  test.each(['text/csv', 'text/plain; charset=iso-8859-1', 'application/octet-stream'])(
+    'a file of %s comes byte by byte, also when it is no UTF-8',
+    async (type) => {
+      const bytes = Buffer.from('name;caf\u00e9', 'latin1');
+      const file = () => new Response(bytes, { headers: { 'content-type': type } });
+      const { invoke, authorization } = await setUp({}, file);
+
+      const answer = await invoke(anEvent('GET', DOWNLOAD, { headers: { authorization } }));
+
+      expect(answer).toMatchObject({ statusCode: 200, isBase64Encoded: true });
+      expect(Buffer.from(answer.body, 'base64')).toEqual(bytes);
+    },
+  );
 
   test('a header that looks like the context identifies no caller', async () => {
     const { invoke } = await setUp();

@@ -24,8 +24,8 @@ async function setUp(incidents: readonly Partial<IncidentRecord>[] = []) {
   }
   const as = async (token: TokenOptions = {}) => {
     const authorization = `Bearer ${await api.issueToken({ validForMs: 86_400_000, ...token })}`;
-    return async (method: string, path: string, body?: object) => {
-      const headers = { authorization, ...(body && { 'content-type': 'application/json' }) };
+    return async (method: string, path: string, body?: object, more: Record<string, string> = {}) => {
+      const headers = { authorization, ...(body && { 'content-type': 'application/json' }), ...more };
       const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
       const response = await api.app.request(path, init);
       // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
@@ -37,6 +37,8 @@ async function setUp(incidents: readonly Partial<IncidentRecord>[] = []) {
   };
   return { api, as, ask: await as({ client_id: 'an-operator' }), pass };
 }
+
+type World = Awaited<ReturnType<typeof setUp>>;
 
 describe('a mute', () => {
   test('says who set it, until when and why, and is gone when it ends', async () => {
@@ -69,6 +71,45 @@ describe('a mute', () => {
       { call: 'liftMute', client_id: 'an-operator', resource: { mute_id } },
       { call: 'muteAlerts', client_id: 'an-operator' },
     ]);
+  });
+
+  const key = { 'idempotency-key': 'a-key' };
+
+  test.each([
+    ['it lasts', async () => {}],
+    ['it has ended', async ({ pass }: World) => pass(3_600_000)],
+    ['it was lifted', async ({ ask }: World, path: string) => void (await ask('DELETE', path))],
+  ])(
+    'is given back under its key when %s, and another request under that key is refused',
+    async (_when, act) => {
+      const world = await setUp();
+      const { ask } = world;
+      const set = await ask('POST', MUTES, asked, key);
+      await act(world, `${MUTES}/${set.body.mute_id}`);
+
+      expect(await ask('POST', MUTES, asked, key)).toMatchObject({
+        status: 201,
+        body: { mute_id: set.body.mute_id },
+      });
+      for (const other of [
+        { project_id: OTHER_PROJECT_ID },
+        { action: 'start_compute' },
+        { reason: 'another' },
+      ])
+        expect(await ask('POST', MUTES, { ...asked, ...other }, key)).toMatchObject({
+          status: 422,
+          body: { type: 'urn:operations-bridge:problem:key-reused' },
+        });
+      const { mutes } = (await ask('GET', MUTES)).body;
+      expect(mutes.length).toBeLessThanOrEqual(1);
+    },
+  );
+
+  test('of another duration under a used key is refused', async () => {
+    const { ask } = await setUp();
+    await ask('POST', MUTES, asked, key);
+
+    expect((await ask('POST', MUTES, { ...asked, duration_seconds: 60 }, key)).status).toBe(422);
   });
 
   test('of an incident has the project and the action of the incident', async () => {

@@ -297,6 +297,35 @@ describe('connection strings and passwords', () => {
   });
 });
 
+describe('a file', () => {
+  const download = `${branch}/buckets/a-bucket/objects/a-key/download`;
+  const token = { scopes: ['storage:read'] as const };
+
+  test.each([
+    [
+      'bytes that are no text, and look like a password among them',
+      [0x89, 0xff, ...Buffer.from('https://a:b@c ')],
+    ],
+    ['a list of values in quotes', [...Buffer.from('"id","name"\n"1","ada"\n')]],
+    ['settings that begin like a list', [...Buffer.from('[core]\nname = a\n')]],
+  ])('comes back byte by byte to a token without secrets:read: %s', async (_what, bytes) => {
+    const { api } = setUp(() => new Response(new Uint8Array(bytes)));
+    const headers = { authorization: `Bearer ${await api.issueToken(token)}` };
+
+    const response = await api.app.request(`/api/v2${download}`, { headers });
+
+    expect([response.status, [...new Uint8Array(await response.arrayBuffer())]]).toEqual([200, bytes]);
+  });
+
+  test('that the upstream refuses is answered without secrets', async () => {
+    const { ask } = setUp(() => Response.json({ password: 's3cr3t-pass' }, { status: 404 }));
+
+    const { status, text } = await ask(download, { token });
+
+    expect([status, text]).toEqual([404, '{"password":""}']);
+  });
+});
+
 describe('a token that is limited to projects', () => {
   test.each([
     ['GET', '/organizations/org-a-1'],
@@ -369,6 +398,16 @@ describe('a token that is limited to projects', () => {
 
     expect(JSON.parse(text)).toEqual({ projects: [{ project_id: PROJECT_ID }] });
     expect(new URL(upstream.sent[0]?.url ?? '').searchParams.getAll('project_ids')).toEqual([PROJECT_ID]);
+  });
+
+  test('gets the consumption of the branches of its own projects alone', async () => {
+    const own = { project_id: PROJECT_ID, branch_id: 'br-1', periods: [] };
+    const pages = [{ branches: [own, { ...own, project_id: OTHER_PROJECT_ID }, { id: PROJECT_ID }] }, {}];
+    const { ask } = setUp(() => Response.json(pages.shift()));
+    const path = `${consumption.replace('projects', 'branches')}&project_ids=${PROJECT_ID}`;
+
+    expect((await ask(path, { token: limited })).text).toBe(JSON.stringify({ branches: [own] }));
+    expect((await ask(path, { token: limited })).text).toBe('{"projects":[]}');
   });
 
   test('gets the rows of several projects from a parameter that stands there several times', async () => {

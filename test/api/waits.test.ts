@@ -1,6 +1,6 @@
 /** Tests what one caller may hold up: long polls, commands that wait for a lock, and wishes for a fresh reading. */
 
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createHeldPlaces } from '../../functions/api/serving/waiting.ts';
 import { projectKey, wishKey } from '../../shared/store/keys.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
@@ -41,6 +41,9 @@ async function setUp(answer: () => Response = () => Response.json({}), accountSe
   return { api, upstream, as, pass, sleepers, know, clock };
 }
 
+afterEach(() => void vi.useRealTimers());
+
+const RESTART = `/api/v2/projects/${PROJECT_ID}/endpoints/ep-1/restart`;
 const FEED = '/bridge/v1/events?from=now&wait=25';
 const OPERATION = `/bridge/v1/projects/${PROJECT_ID}/operations/a07f8772-1877-4da9-a939-3a3ae62d1d8d?wait=25`;
 
@@ -120,6 +123,43 @@ describe('commands that wait for a lock', () => {
     }
     expect(await Promise.all(held)).toEqual([423, 423, 423, 423, 423]);
     expect(await poll).toBe(200);
+  });
+
+  test('have waited for the rate limit in the same time', async () => {
+    const answers = [Response.json({}, { status: 429, headers: { 'retry-after': '12' } })];
+    const { as, pass } = await setUp(() => answers.shift() ?? Response.json({}, { status: 423 }));
+    const ask = await as('an-app');
+    await ask(RESTART, { method: 'POST', headers: { prefer: 'wait=0' } });
+
+    let seconds = 0;
+    const held = ask(RESTART, { method: 'POST', headers: { prefer: 'wait=20' } }).then((status) => ({
+      status,
+      seconds,
+    }));
+    for (; seconds < 40; seconds++) {
+      await pass(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+
+    const { status, seconds: waited } = await held;
+    expect(status).toBe(423);
+    expect(waited).toBeGreaterThan(15);
+    expect(waited).toBeLessThanOrEqual(21);
+  });
+
+  test('get the last refusal when the time of the request ends, and their key stays free', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const answers = [Response.json({}, { status: 423 })];
+    const { as, sleepers } = await setUp(() => answers.shift() ?? Response.json({}));
+    const ask = await as('an-app');
+    const headers = { prefer: 'wait=20', 'idempotency-key': 'a-key' };
+    const held = ask(RESTART, { method: 'POST', headers });
+    await expect.poll(() => sleepers.size).toBe(1);
+
+    vi.advanceTimersByTime(28_000);
+
+    expect(await held).toBe(423);
+    expect(await ask(RESTART, { method: 'POST', headers })).toBe(200);
   });
 });
 

@@ -450,7 +450,8 @@ const SHOWN_BY: { readonly [Name in FunctionName]: Readonly<Record<Filed<Name>, 
     },
     async SIGN_IN() {
       const { result } = await invoke('api', apiEvent('/console'));
-      expect(result.body).toContain('Sign in at login.exemplar.io');
+      const page = Buffer.from(result.body, 'base64').toString('utf8');
+      expect(page).toContain('Sign in at login.exemplar.io');
     },
   },
   commands: {

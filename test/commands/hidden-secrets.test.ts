@@ -29,6 +29,11 @@ const BY_NAME: readonly (readonly [string, string])[] = [
   ['a list at the top', `[{"password":"${CANARY}"}]`],
   ['a refresh token', `{"refreshToken":"${CANARY}"}`],
   ['credentials', `{"credentials":{"user":"u","key":"${CANARY}"}}`],
+  ['a list of credentials', `{"credentials":["${CANARY}",{"name":"n"}]}`],
+  ['a credential of a list', `{"credentials":[{"name":"n","secret":"${CANARY}"}]}`],
+  ['credentials below a secret', `{"secret":{"credentials":[{"name":"${CANARY}"}]}}`],
+  ['a password of a sign-in', `{"email_and_password":{"enabled":true,"password":"${CANARY}"}}`],
+  ['a sign-in that is a text', `{"email_and_password":"${CANARY}"}`],
 ];
 
 const BY_SHAPE: readonly (readonly [string, string])[] = [
@@ -66,6 +71,8 @@ describe('nothing else is left out', () => {
     '{"passwordless_access":true,"password_updated_at":"2026-01-15T12:00:00Z"}',
     '{"pagination":{"cursor":"a-token"},"keys":[{"id":1,"name":"x","last_used_at":null}]}',
     '{"jwks_url":"https://api.example/v1/.well-known/jwks.json","pub_client_key":"pck_1"}',
+    '{"credentials":[{"token_id":"nak_live_0123456789abcdef0123456789abcdef","name":"ci","scopes":["storage:read"],"principal_type":"service"}]}',
+    '{"email_and_password":{"enabled":true,"email_verification_method":"otp"}}',
     '{ "big" : 12345678901234567890, "space": "kept" }',
     '{"time":"10:20:30@home","url":"https://host/path:with@signs"}',
     '{"a":"\\"b\\": c","d":{}}',

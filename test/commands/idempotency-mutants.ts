@@ -32,8 +32,8 @@ export const mutants: readonly Mutant[] = [
     name: 'failed-is-unworked',
     mistake: 'a command that failed after its work is sent again',
     file: 'shared/rates/retry-decision.ts',
-    find: 'return PROVE_NO_WORK.has(status);',
-    replace: 'return PROVE_NO_WORK.has(status) || status >= 400;',
+    find: 'return status === 503 || (status >= 400 && status < 500 && !MAY_HAVE_WORKED.has(status));',
+    replace: 'return status >= 400;',
   },
   {
     name: 'lost-is-unsent',

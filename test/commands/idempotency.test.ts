@@ -94,7 +94,7 @@ describe('the same request under the same key', () => {
     expect(upstream.sent).toHaveLength(1);
   });
 
-  test.each([400, 404, 422, 423, 429, 503])(
+  test.each([400, 404, 409, 418, 422, 423, 429, 503])(
     'is sent again after a %i, for then nothing was done',
     async (status) => {
       const { upstream, api, ask, pass } = setUp((place) =>
@@ -110,7 +110,7 @@ describe('the same request under the same key', () => {
     },
   );
 
-  test.each([408, 409, 425, 499, 500, 502, 504, 524])(
+  test.each([302, 408, 425, 499, 500, 502, 504, 524])(
     'is never sent again after a %i, for then the outcome is unknown',
     async (status) => {
       const { upstream, api, ask } = setUp(() => Response.json({}, { status }));

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
-import type { ConfiguredMute, MuteStore } from '../../../shared/alerts/mutes.ts';
+import type { ConfiguredMute, Mute, MuteStore, NewMute } from '../../../shared/alerts/mutes.ts';
 import {
   ACTIVE_MUTES_MAX,
   MUTE_MS_MAX,
@@ -15,7 +15,7 @@ import {
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { projectIdSchema } from '../../../shared/upstream/calls/schemas.ts';
-import { invalid, notFound, Problem } from '../serving/problem.ts';
+import { invalid, keyReused, notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
 import { ofCaller } from './bridge-route.ts';
 import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
@@ -94,12 +94,12 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
       group: 'Bridge',
       summary: 'Have alerts wait for a time',
       description:
-        'Covers what all given fields fit: the account without any of them, a project, an action, or one incident. Alerts wait, are counted in the hourly digest, and are sent when the mute ends, unless what they report has recovered by then. It takes effect with the next message, within a minute. A request with the `Idempotency-Key` of an earlier one of the same caller, within a day after that mute has ended, adds nothing and gives that mute back.',
+        'Covers what all given fields fit: the account without any of them, a project, an action, or one incident. Alerts wait, are counted in the hourly digest, and are sent when the mute ends, unless what they report has recovered by then. It takes effect with the next message, within a minute. A request with the `Idempotency-Key` of an earlier one of the same caller, within a day after that mute has ended, adds nothing: it gives that mute back when it asks for the same, and is refused otherwise.',
       access: 'alerts:mute',
       body,
       status: 201,
       answer: muteAnswer,
-      furtherProblems: ['not-found', 'too-many-mutes'],
+      furtherProblems: ['not-found', 'key-reused', 'too-many-mutes'],
       handle: (request) => addMute(deps, request),
     },
     {
@@ -131,14 +131,16 @@ async function addMute(
 ): Promise<ApiAnswer> {
   const { duration_seconds, reason: why, ...asked } = body.parse(sent);
   const scope = await scopeFor(deps, caller, asked);
-  const added = await ofCaller(deps.muteStores, caller).add({
+  const wanted = {
     ...scope,
     mute_id: muteIdOf(caller, headers['idempotency-key']) ?? requestId,
     reason: why,
     client_id: caller.client_id,
     durationMs: duration_seconds * 1_000,
-  });
+  };
+  const added = await ofCaller(deps.muteStores, caller).add(wanted);
   if (added === 'too_many') throw tooMany();
+  if (!isAnswerTo(wanted, added)) throw keyReused();
   return { status: 201, body: muteView(added) };
 }
 
@@ -149,6 +151,18 @@ function muteIdOf({ client_id }: Caller, idempotencyKey: string | undefined): st
     .update(JSON.stringify([client_id, idempotencyKey]))
     .digest('hex')
     .slice(0, 32);
+}
+
+/** A mute that was lifted does not show how long it was to last. */
+function isAnswerTo({ durationMs, ...wanted }: NewMute, kept: Mute): boolean {
+  const lastsMs = Date.parse(kept.until) - Date.parse(kept.created_at);
+  return (
+    wanted.project_id === kept.project_id &&
+    wanted.action === kept.action &&
+    wanted.incident_id === kept.incident_id &&
+    wanted.reason === kept.reason &&
+    (kept.lifted_by !== undefined || lastsMs === durationMs)
+  );
 }
 
 /** Fills in the project and the action of an incident, and refuses what reaches beyond the caller's projects. */

@@ -20,6 +20,11 @@ export interface AppDeps extends RoutesAppDeps {
   readonly apps?: readonly { readonly path: string; readonly load: () => Promise<Hono> }[];
 }
 
+/** On Lambda only JSON leaves as text. A file that says that it is text may have other bytes than those of UTF-8. */
+export const ON_LAMBDA = {
+  isContentTypeBinary: (type: string) => !/^application\/(problem\+)?json\b/i.test(type),
+};
+
 const NO_BYTES = new Uint8Array();
 
 /** The preload lists of browsers ask for a year. */

@@ -128,6 +128,12 @@ export function notFound({ isHidden = false } = {}): Problem {
   });
 }
 
+export function keyReused(): Problem {
+  return new Problem('key-reused', {
+    detail: 'Another request was sent with this Idempotency-Key; use a new key for each command.',
+  });
+}
+
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /**

@@ -118,6 +118,8 @@ export interface ApiRequest {
   readonly beginRecord: () => void;
   /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */
   readonly signal: AbortSignal;
+  /** In milliseconds since the epoch. What the caller waits for, it waits for from then on. */
+  readonly receivedMs: number;
 }
 
 export interface ApiAnswer {

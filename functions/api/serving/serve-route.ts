@@ -65,6 +65,8 @@ interface Asked {
 interface Served extends Asked {
   /** This signal ends the request. */
   readonly signal: AbortSignal;
+  /** In milliseconds since the epoch. */
+  readonly receivedMs: number;
 }
 
 export async function serveRoute(deps: ServeDeps, route: Route, raw: RawRequest): Promise<ApiAnswer> {
@@ -130,7 +132,7 @@ function tokenIdIn({ headers }: RawRequest): string | undefined {
 async function serveAs(deps: ServeDeps, route: Route, asked: Asked): Promise<ApiAnswer> {
   // A caller who has gone needs no answer to a read. A command is seen through, because it may have been sent already.
   const end = openRequestEnd(REQUEST_MS_MAX, route.method === 'GET' ? asked.raw.signal : undefined);
-  const served = { ...asked, signal: end.signal };
+  const served = { ...asked, signal: end.signal, receivedMs: deps.clock.now() };
   try {
     if (route.method === 'GET') return await serveRead(deps, route, served);
     return await (route.isAudited === false
@@ -145,7 +147,7 @@ async function serveAs(deps: ServeDeps, route: Route, asked: Asked): Promise<Api
 
 /** The audit and the records of the operations are written side by side, because neither rests on the other. */
 async function serveAudited(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  const audit = openRequestAudit(deps, route, { ...served, receivedMs: deps.clock.now() });
+  const audit = openRequestAudit(deps, route, served);
   try {
     const answer = await handle(deps, route, served, audit);
     const { status, operationIds, recorded, concerns } = answer;
@@ -167,14 +169,13 @@ async function serveAudited(deps: ServeDeps, route: Route, served: Served): Prom
 
 /** Serves a read, which leaves no audit record except when its answer shows secrets. */
 async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  const receivedMs = deps.clock.now();
   const answer = await handle(deps, route, served);
   if (answer.showsSecrets !== true) return answer;
   const { client_id, account_id } = served.caller;
   const token_id = tokenIdIn(served.raw);
   const asker = { request_id: served.requestId, call: route.id, client_id, account_id, token_id };
   noteAccess(deps.telemetry, 'secret-read', asker);
-  const audit = openRequestAudit(deps, route, { ...served, receivedMs });
+  const audit = openRequestAudit(deps, route, served);
   await audit.end({ outcome: 'done', status: answer.status });
   return answer;
 }
@@ -200,7 +201,7 @@ async function checkedRequest(
   route: Route,
   served: Served,
 ): Promise<Omit<ApiRequest, 'beginRecord'>> {
-  const { raw, requestId, caller, signal } = served;
+  const { raw, requestId, caller, signal, receivedMs } = served;
   checkPermission(caller, route, raw);
   if (route.isClosedWhilePaused && raw.ids['account_id'] !== caller.account_id)
     refuseUnlessActive(standingOf, caller);
@@ -210,7 +211,8 @@ async function checkedRequest(
   checkQuery(caller, route, query);
   const { body, json } = await readBody(route, raw);
   checkBody(caller, route, body);
-  return { requestId, caller, ids, query, body, json, url: raw.url, headers: headersOf(raw), signal };
+  const { url } = raw;
+  return { requestId, caller, ids, query, body, json, url, headers: headersOf(raw), signal, receivedMs };
 }
 
 /** Returns the only headers that a route gets to see. */

@@ -14,6 +14,7 @@ import {
 } from '../../../shared/commands/callbacks.ts';
 import { findLockHolders, operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
 import { type CommandOutcome, type Sent, sendOnce } from '../../../shared/commands/send-once.ts';
+import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
 import type { SettlementOutcome } from '../../../shared/records/journal-entries.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/forward.ts';
@@ -297,16 +298,16 @@ function noteOf({ status, command }: ApiAnswer): Partial<Callback> {
     return { command_id: command.id, project_ids: [...command.projectIds], is_queued: command.isQueued };
   if (status < 300) return { outcome: 'succeeded' };
   const reason = `The upstream answered with status ${status}.`;
-  return { outcome: status < 500 ? 'refused' : 'unknown', reason };
+  return { outcome: provesNoWork(status) ? 'refused' : 'unknown', reason };
 }
 
 /** The text of a problem has no value of the request in it. */
 function noteOfProblem(thrown: unknown): Partial<Callback> {
   if (!(thrown instanceof Problem)) return { outcome: 'unknown', reason: 'The bridge failed.' };
-  const { type, provesNoWork, detail: reason, members } = thrown;
+  const { type, detail: reason, members } = thrown;
   // The first request with the key was carried out, and only its answer was not kept.
   if (type === 'secret-already-issued' && members['operation_ids'] !== undefined)
     return { command_id: String(members['first_request_id']), project_ids: [String(members['project_id'])] };
   if (type === 'secret-already-issued') return { outcome: 'succeeded' };
-  return { outcome: provesNoWork && type !== 'outcome-unknown' ? 'refused' : 'unknown', reason };
+  return { outcome: thrown.provesNoWork && type !== 'outcome-unknown' ? 'refused' : 'unknown', reason };
 }

@@ -289,7 +289,7 @@ function accountOf({ accounts }: PassThroughDeps, { account_id }: Caller): Upstr
 
 /**
  * A process has at most this many sockets for reads. On Lambda it serves one request at a time, and on one machine as
- * many as callers send: each read has an answer of up to five megabytes in memory.
+ * many as callers send: each read has an answer of up to four and a half megabytes in memory.
  */
 export const READ_SOCKETS_MAX = 100;
 
@@ -325,13 +325,13 @@ function opened(query: ApiRequest['query'], cursors: CursorSeal): ApiRequest['qu
   }
 }
 
-/** The caller's free place is taken before the first wait, and given back when the upstream's last answer is there. */
+/** The wait for a permit was a part of the caller's wait. The caller's free place is taken before the first wait, and given back when the upstream's last answer is there. */
 function lockWait(
-  { patient }: PassThroughDeps,
+  { patient, clock }: PassThroughDeps,
   { fairShare }: UpstreamAccount,
-  { caller, headers, signal }: ApiRequest,
+  { caller, headers, signal, receivedMs }: ApiRequest,
 ) {
-  const patienceMs = preferredWaitMs(headers.prefer);
+  const patienceMs = Math.max(0, receivedMs + preferredWaitMs(headers.prefer) - clock.now());
   const place = waitingPlace(patient, caller, patienceMs);
   return {
     signal,

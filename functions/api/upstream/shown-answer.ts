@@ -17,7 +17,7 @@ import {
   hadNoEffect,
 } from '../../../shared/upstream/forward.ts';
 import type { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { invalid, Problem } from '../serving/problem.ts';
+import { invalid, keyReused, Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
 
 /** To make one takes longer than to decode a usual answer. */
@@ -28,12 +28,16 @@ export interface Viewer {
   readonly cursors: CursorSeal;
 }
 
-/** The bytes of the upstream are unchanged when nothing has to be left out. */
+/**
+ * The bytes of the upstream are unchanged when nothing has to be left out. Nothing is left out of a file, because it
+ * may be no text, and because the scope that reads it stands for what is in it.
+ */
 export function shownTo(
   viewer: Viewer,
   answer: ForwardedAnswer,
   { call, shows }: ForwardableCall,
 ): ApiAnswer {
+  if (call.isFile && answer.status < 300) return answer;
   const { caller } = viewer;
   const isFiltered = call.reach === 'own_projects' || call.reach === 'listed_projects';
   const own = isFiltered && caller.projectIds !== undefined ? ownProjects(viewer, answer) : answer;
@@ -82,8 +86,8 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
   const [list, ...more] = readJson(text) ?? [];
   if (list === undefined || more.length > 0 || list.kind !== 'object') throw unshowable();
   const isOwnId = (id: JsonPart) => id.kind === 'text' && maySee(caller, textOf(text, id));
-  const isOwn = (project: JsonPart) => {
-    const ids = membersOf(text, project, 'id').concat(membersOf(text, project, 'project_id'));
+  const isNamedBy = (names: readonly string[]) => (row: JsonPart) => {
+    const ids = names.flatMap((name) => membersOf(text, row, name));
     return ids.length > 0 && ids.every(isOwnId);
   };
   const listOf = (name: string, isShown: (item: JsonPart) => boolean) =>
@@ -91,7 +95,10 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
       const items = part.kind === 'list' ? part.items.filter(isShown) : [];
       return `"${name}":[${items.map(({ start, end }) => text.slice(start, end)).join(',')}]`;
     });
-  const rows = listOf('projects', isOwn);
+  const rows = [
+    ...listOf('projects', isNamedBy(['id', 'project_id'])),
+    ...listOf('branches', isNamedBy(['project_id'])),
+  ];
   const sealed = membersOf(text, list, 'pagination')
     .flatMap((pagination) => membersOf(text, pagination, 'cursor'))
     .filter(({ kind }) => kind === 'text')
@@ -143,9 +150,7 @@ function repeatedAnswer(outcome: Unsent): ApiAnswer {
     case 'answer_not_kept':
       throw notKept(outcome.first);
     case 'key_reused':
-      throw new Problem('key-reused', {
-        detail: 'Another request was sent with this Idempotency-Key; use a new key for each command.',
-      });
+      throw keyReused();
     case 'in_progress':
       throw new Problem('in-progress', {
         detail: 'The first request with this Idempotency-Key has not ended yet; ask again in some seconds.',

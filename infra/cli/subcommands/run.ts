@@ -379,8 +379,5 @@ function refusalKind({ status, json }: BridgeAnswer, wasLost: boolean): 'refused
   if (status < 400) return wasLost ? 'unknown' : 'refused';
   if (problem.safeParse(json).success)
     return wasLost || (status >= 500 && status !== 503) ? 'unknown' : 'refused';
-  return provesNoWork(status) || (status === CONFLICT && !wasLost) ? 'refused' : 'unknown';
+  return provesNoWork(status) ? 'refused' : 'unknown';
 }
-
-/** The bridge sends a command once, so without a lost answer a conflict is one with what was there before. */
-const CONFLICT = 409;

@@ -45,14 +45,14 @@ export interface Call {
   readonly status: 200 | 201 | 202 | 204;
   /** A `DELETE` of a thing that is already gone succeeds with this status. */
   readonly otherStatus?: 200 | 204 | undefined;
+  /** A success answers with the bytes of a file. */
+  readonly isFile?: boolean;
 }
 
 /** A call of the table, with what the API has to know about those who send it. */
 export interface TableCall extends Call {
   readonly scope: Scope;
   readonly reach: Reach;
-  /** A success answers with the bytes of a file. */
-  readonly isFile?: boolean;
   /**
    * An answer may hold secrets. `connection` stands for connection strings and passwords, which callers with
    * `connection:read` see; `issued` for what the call exists to hand out, which every caller sees who may send the call.

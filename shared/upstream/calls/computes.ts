@@ -26,11 +26,18 @@ const settable = {
   passwordless_access: z.boolean().optional(),
   provisioner: z.string().max(100).optional(),
   name: z.string().min(1).max(100).optional(),
-  /**
-   * These are maps of plain values. The names of Postgres settings are an open set, and none of them names a project.
-   */
   settings: z
-    .looseObject({ pg_settings: plainSettings.optional(), pgbouncer_settings: plainSettings.optional() })
+    .looseObject({
+      /** The names of Postgres settings are an open set, and none of them names a project. */
+      pg_settings: plainSettings.optional(),
+      pgbouncer_settings: plainSettings.optional(),
+      preload_libraries: z
+        .looseObject({
+          use_defaults: z.boolean().optional(),
+          enabled_libraries: z.array(z.string().max(100)).optional(),
+        })
+        .optional(),
+    })
     .optional(),
 };
 

@@ -149,7 +149,8 @@ describe('what became of a command that was sent', () => {
     ['has succeeded when it started no operation', answered(200), 'succeeded'],
     ['is refused when the answer proves that no work was done', answered(404), 'refused'],
     ['is unknown after a failure that proves nothing', answered(500), 'unknown'],
-    ['is unknown after a conflict, which may be the answer to a first attempt', answered(409), 'unknown'],
+    ['is refused after a conflict, because it was sent once', answered(409), 'refused'],
+    ['is unknown after an answer that it took too long', answered(408), 'unknown'],
     ['is unknown when the answer was lost', unanswered('network'), 'unknown'],
     ['is unknown when the answer came too late', unanswered('timeout'), 'unknown'],
   ] as const)('%s', (_name, sent, state) => {

@@ -172,6 +172,7 @@ describe('the exit code of operations-bridge run', { timeout: 120_000 }, () => {
     ['3 when a lost answer is followed by a freeze', ['hang-up', problem(503, 'frozen')], 3, 'unknown'],
     ['2 when a freeze is the only answer', [problem(503, 'frozen')], 2, 'refused'],
     ['2 when the upstream refuses after a lost answer', ['hang-up', plain(423)], 2, 'refused'],
+    ['2 when the upstream names a conflict after a lost answer', ['hang-up', plain(409)], 2, 'refused'],
     ['2 when the upstream refuses', [plain(404)], 2, 'refused'],
     ['0 when the first request has issued a secret', [problem(409, 'secret-already-issued')], 0, 'done'],
   ])('is %s', async (_what, answers, code, outcome) => {
