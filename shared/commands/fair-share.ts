@@ -327,7 +327,7 @@ class PermitRounds {
     const { ledger, version } = await this.#inTime(store.read());
     const left = this.#unnoted;
     const granted = grant(ledger, limitsAt(clock.now()), { nowMs: clock.now(), wanted, left, weight: 1 });
-    if (granted.permits.size === 0 && left.length === 0) return granted;
+    if (!granted.mustBeWritten) return granted;
     this.#unnoted = [];
     let isWritten = false;
     try {

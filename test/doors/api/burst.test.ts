@@ -1,7 +1,10 @@
 /** An unmodified client at full speed: what one caller sends at once, and what is held for it. */
 
 import { expect, test } from 'vitest';
+import { ledgerKey } from '../../../shared/store/keys.ts';
+import { ACCOUNT_ID } from '../../api/api-under-test.ts';
 import { stoppedClock } from '../../api/stopped-clock.ts';
+import { NOON_MS } from '../../builders.ts';
 import { openApi } from './api-door.ts';
 
 const SECOND_MS = 1_000;
@@ -15,7 +18,7 @@ async function setUp(
   answer: () => Response = () => Response.json({ projects: [] }),
 ) {
   const { clock, pass } = stoppedClock();
-  const { as, upstream } = await openApi(answer, {
+  const { api, as, upstream } = await openApi(answer, {
     clock,
     accountSettings: { ...USUAL, ...accountSettings },
   });
@@ -32,7 +35,7 @@ async function setUp(
     }
     return (await Promise.all(answers)).map(({ status }) => status);
   };
-  return { as, ask, statusesOf, upstream, pass, turns };
+  return { as, ask, memory: api.memory, statusesOf, upstream, pass, turns };
 }
 
 const countOf = (statuses: readonly number[], status: number) =>
@@ -97,4 +100,18 @@ test('a pause that the upstream has asked for ends within five minutes, also whe
   await pass(5 * 60 * SECOND_MS);
 
   expect(await statusesOf(1, { prefer: 'wait=0' }, 2)).toEqual([200]);
+});
+
+test('a full ledger that a wrong clock has written holds callers back for no longer than a minute', async () => {
+  const { ask, upstream, pass, memory } = await setUp();
+  memory.sync.update({
+    key: ledgerKey(ACCOUNT_ID),
+    set: { ledger_version: 1, given: { r: [[Math.floor(NOON_MS / SECOND_MS) + 7_200, 700]] }, lately: [] },
+  });
+  for (let second = 0; second < 70; second++) {
+    await ask('GET', LIST, { prefer: 'wait=0' });
+    await pass(SECOND_MS);
+  }
+
+  expect(upstream.sent.length).toBeGreaterThan(0);
 });
