@@ -96,7 +96,7 @@ export async function acceptOnce(
   deps: QueueDeps,
   { store, projects }: AccountQueue,
   command: CommandRequest,
-  place: Omit<Place, 'projectId' | 'signal'>,
+  place: Omit<Place, 'projectId' | 'beginRecord' | 'signal'>,
   { beginRecord, signal }: ApiRequest,
 ): Promise<Accepted> {
   const projectId = namedProjectOf(command) ?? '';
@@ -105,9 +105,8 @@ export async function acceptOnce(
   // The answer that is kept under the key names the command and holds no secret.
   const kept = { ...command, target: { ...command.target, isSecret: false } };
   const outcome = await sendOnce(deps, kept, async () => {
-    beginRecord();
     const accepting = { queue: store, projects, wakes, queueKey, clock, telemetry };
-    acceptance = await acceptCommand(accepting, command, { projectId, ...place, signal });
+    acceptance = await acceptCommand(accepting, command, { projectId, ...place, beginRecord, signal });
     return answeredWith(acceptance);
   });
   if (acceptance !== undefined) return { commandId: commandIdOf(acceptance) };
