@@ -13,6 +13,8 @@ const page = z.object({
   is_of_many: z.boolean(),
   /** The gravest trouble of the page. Gravity and severity only rise while the page is open. */
   gravity: z.enum(GRAVITIES),
+  /** What the page has said of each incident that is less grave than the page. */
+  gravities: z.record(z.string(), z.enum(GRAVITIES)).optional(),
   severity: z.enum(['info', 'warning', 'critical']),
   opened_at_ms: z.number(),
   /** The latest incident joined it at this time. */

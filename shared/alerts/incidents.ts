@@ -78,6 +78,8 @@ const standing = z.object({
   /** The event with this sequence says so. Without it the event had none. */
   sequence: z.number().optional(),
   observed_at: z.string(),
+  /** When true, no message said so: a person had acknowledged the incident. */
+  is_untold: z.boolean().optional(),
 });
 
 /** How operations stand, by their ids. */

@@ -29,6 +29,7 @@ import {
   UNASKED,
   type Wanted,
 } from '../rates/ledger.ts';
+import { RETRY_AFTER_MS_MAX } from '../rates/retry-decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
@@ -107,6 +108,8 @@ export function createFairShare(options: FairShareOptions): FairShare {
   const admit = async (name: string, { forMs, mayHold, signal }: Hold): Promise<number> => {
     const untilMs = clock.now() + forMs;
     for (;;) {
+      // The clock can be set back.
+      pausedUntilMs = Math.min(pausedUntilMs, clock.now() + RETRY_AFTER_MS_MAX);
       const againAtMs = clock.now() < pausedUntilMs ? pausedUntilMs : await rounds.ask(name);
       if (againAtMs === 0) return 0;
       const delayMs = Math.max(1, Math.ceil(againAtMs - clock.now()));
@@ -239,6 +242,8 @@ class PermitRounds {
     // What is asked for in the same step belongs to the same round.
     await Promise.resolve();
     while (this.#waiting.length + this.#running.size > 0 || (this.#unnoted.length > 0 && !this.#isAway())) {
+      // A longer wait means that the clock was set back.
+      if (waitMs(ROUNDS, this.#rounds, clock.now()) > ROUNDS.intervalMs) this.#rounds = UNUSED;
       const delayMs = waitMs(ROUNDS, this.#rounds, clock.now());
       if (delayMs > 0) await clock.sleep(delayMs);
       this.#rounds = spend(ROUNDS, this.#rounds, clock.now());
@@ -322,7 +327,7 @@ class PermitRounds {
     const { ledger, version } = await this.#inTime(store.read());
     const left = this.#unnoted;
     const granted = grant(ledger, limitsAt(clock.now()), { nowMs: clock.now(), wanted, left, weight: 1 });
-    if (granted.permits.size === 0 && left.length === 0) return granted;
+    if (!granted.mustBeWritten) return granted;
     this.#unnoted = [];
     let isWritten = false;
     try {
@@ -383,7 +388,7 @@ class PermitRounds {
 
   #paceAt(name: string, nowMs: number): number {
     const pace = this.#paces.get(name);
-    return pace === undefined ? 0 : pace.count * Math.exp((pace.atMs - nowMs) / AHEAD_MS);
+    return pace === undefined ? 0 : pace.count * Math.exp(-Math.abs(nowMs - pace.atMs) / AHEAD_MS);
   }
 
   /** Counts one more request of the caller and returns how many it sends in `AHEAD_MS`. */

@@ -100,6 +100,8 @@ export interface Ask {
 
 export interface Granted {
   readonly ledger: Ledger;
+  /** The table lacks what is given here, or holds what a wrong clock has written. What has only expired may stay there. */
+  readonly mustBeWritten: boolean;
   readonly permits: ReadonlyMap<string, number>;
   readonly permitsEndAtMs: number;
   /** Who got less than `count` may have something at this time. */
@@ -164,6 +166,12 @@ export function grant(before: Ledger, limits: LedgerLimits, ask: Ask): Granted {
   });
   return {
     ledger: { given: Object.fromEntries(bounded(given)), lately, poller: ledger.poller },
+    mustBeWritten:
+      permits.size > 0 ||
+      ask.left.length > 0 ||
+      Object.values(before.given)
+        .flat()
+        .some((each) => isByWrongClock(each, nowMs)),
     permits,
     permitsEndAtMs: nowMs + PERMIT_MS,
     againAtMs: new Map(againAtMs),
@@ -219,9 +227,9 @@ function endOf([slot]: Given): number {
  * written by a clock that was wrong, and ends as if it were written now.
  */
 function without({ given, lately, poller }: Ledger, nowMs: number): Ledger {
-  const now = Math.floor(nowMs / SLOT_MS);
+  const next = Math.floor(nowMs / SLOT_MS) + 1;
   const kept = Object.entries(given).map(([name, slots]) => {
-    const known = slots.map(([slot, count]): Given => [slot > now + AHEAD_SLOTS_MAX ? now + 1 : slot, count]);
+    const known = slots.map((each): Given => (isByWrongClock(each, nowMs) ? [next, each[1]] : each));
     return [name, known.filter((each) => endOf(each) > nowMs)] as const;
   });
   return {
@@ -231,12 +239,16 @@ function without({ given, lately, poller }: Ledger, nowMs: number): Ledger {
   };
 }
 
+function isByWrongClock([slot]: Given, nowMs: number): boolean {
+  return slot > Math.floor(nowMs / SLOT_MS) + AHEAD_SLOTS_MAX;
+}
+
 function give(given: Map<string, readonly Given[]>, name: string, nowMs: number, count: number): void {
   if (count <= 0) return;
   const slot = Math.floor(nowMs / SLOT_MS);
   const slots = given.get(name) ?? [];
   const others = slots.filter(([each]) => each !== slot);
-  const present = slots.find(([each]) => each === slot)?.[1] ?? 0;
+  const present = sumOf(slots.filter(([each]) => each === slot));
   given.set(name, [...others, [slot, present + count]]);
 }
 

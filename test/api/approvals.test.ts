@@ -72,7 +72,7 @@ async function setUp(
   const pass = (durationMs: number) => {
     nowMs += durationMs;
   };
-  return { api, upstream, as, agent, marta, decided, workOnWakes, sweep, published, pass };
+  return { api, upstream, as, agent, marta, decided, workOnWakes, sweep, published, pass, now: clock.now };
 }
 
 test('a delete that needs approval says that nothing was done, and has its result on repetition once a person approved it', async () => {
@@ -109,6 +109,36 @@ test('a delete that needs approval says that nothing was done, and has its resul
       command: { client_id: 'an-agent', request_id: id },
     },
   ]);
+});
+
+test('an approved call that awaits its end is answered at the end of its operations or of its time, and says which preference was followed', async () => {
+  const at = '2026-01-15T12:00:00Z';
+  const branch = {
+    id: 'op-1',
+    project_id: PROJECT_ID,
+    action: 'create_branch',
+    status: 'running',
+    failures_count: 0,
+    created_at: at,
+    updated_at: at,
+  };
+  const { agent, decided, workOnWakes, now } = await setUp(({ method }) =>
+    Response.json({ ...(method === 'POST' && { operations: [branch] }) }),
+  );
+  const approved = async (...request: Parameters<typeof agent>) => {
+    const asked = await agent(...request);
+    await decided(asked.body.approval.approval_id, 'approve');
+    await workOnWakes();
+    const beganMs = now();
+    const { status, headers } = await agent(...request);
+    return [status, headers.get('preference-applied'), now() - beganMs >= 20_000];
+  };
+
+  const ready = { prefer: 'wait=ready' };
+  expect(await approved('DELETE', PROJECT, ready)).toEqual([200, 'wait=ready', false]);
+  expect(await approved('DELETE', `/api/v2/projects/${OTHER_PROJECT_ID}`)).toEqual([200, null, false]);
+  // Nobody reads the operation, so the call is answered when its time is over.
+  expect(await approved('POST', `${PROJECT}/branches`, ready)).toEqual([200, null, true]);
 });
 
 test('what a rule does not name is sent at once, also while another command of the project waits for a person', async () => {

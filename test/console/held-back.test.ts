@@ -9,7 +9,7 @@ import {
   incidentOf,
 } from '../../shared/alerts/incidents.ts';
 import { createMuteStore } from '../../shared/alerts/mutes.ts';
-import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import { decideNextRecord, decideWatchEnd } from '../../shared/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/records/project-record.ts';
 import { normaliseTimestamp } from '../../shared/records/time.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
@@ -64,6 +64,11 @@ async function setUp(options: TokenOptions = {}) {
         headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams(fields).toString(),
       }),
+    leaveProject: () =>
+      createBridgeStore(api.memory, ACCOUNT_ID, clock).record(
+        decideWatchEnd(record, { reason: 'project_gone', nowMs: NOON_MS }),
+        record.revision,
+      ),
     incident: () => createIncidentStore(api.memory, ACCOUNT_ID, { clock }).read(incident_id),
     projects: () => get('/console/projects'),
     page: () => get(`/console/accounts/${ACCOUNT_ID}/projects/${project_id}/operations/${operation_id}`),
@@ -166,6 +171,15 @@ describe('the overview and the page of an operation', () => {
     ];
 
     for (const response of sent) expect(await response.text()).toContain('was answered with 404');
+    expect(await incident()).toBeUndefined();
+  });
+
+  test('an operation whose project is gone is acknowledged by no form, because nothing would end its incident', async () => {
+    const { overview, submit, incident, leaveProject } = await setUp();
+    const { path, fields } = acknowledgeFormIn(await overview());
+    await leaveProject();
+
+    expect(await (await submit(path, fields)).text()).toContain('was answered with 409');
     expect(await incident()).toBeUndefined();
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sweep } from '../../functions/notifier/sweep.ts';
+import { createIncidentStore, incidentIdOf } from '../../shared/alerts/incidents.ts';
 import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
@@ -87,6 +88,21 @@ describe('the notifier', () => {
     await pass(2);
 
     expect(slack.messages).toEqual([]);
+  });
+
+  test('an operation that was only open in a project that is gone leaves no incident', async () => {
+    const { deliver, slack, table, clock } = aNotifier();
+    const gone = { project_id: 'gone-pond-12345678', reason: 'project_gone' };
+    const ended = { 'detail-type': 'Operation Watch Ended' };
+    await deliver(anEvent({ ...gone, action: 'start_compute', failures_count: 0 }, ended));
+    await deliver(anEvent({ ...gone, action: 'create_branch', failures_count: 1 }, ended));
+
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    const incidentOf = (action: string) => incidents.read(incidentIdOf(`main|${gone.project_id}|${action}`));
+    expect(slack.messages).toEqual([]);
+    expect(await incidentOf('start_compute')).toBeUndefined();
+    // The event of its failure may come late, and must not open an incident that nothing ends.
+    expect(await incidentOf('create_branch')).toMatchObject({ state: 'recovered' });
   });
 
   test('a message that is not an event comes back alone, for the dead-letter queue', async () => {

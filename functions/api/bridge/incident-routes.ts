@@ -15,7 +15,7 @@ import {
 } from '../../../shared/alerts/incidents.ts';
 import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
-import { isGivenUp, isTerminal } from '../../../shared/records/operation-record.ts';
+import { isGivenUp, isOpen as isWatched } from '../../../shared/records/operation-record.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isAmong } from '../read-model/list-page.ts';
@@ -189,8 +189,8 @@ async function untoldIncident(
     throw notFound();
   const { action, status, failures_count, status_observed_at: observed_at } = operation;
   const wasGivenUp = isGivenUp(operation);
-  const isFailing = !isTerminal(status) && (status === 'failed' || failures_count > 0);
-  const isStalled = !isTerminal(status) && operation.stalled_threshold_ms !== undefined;
+  const isFailing = isWatched(operation) && (status === 'failed' || failures_count > 0);
+  const isStalled = isWatched(operation) && operation.stalled_threshold_ms !== undefined;
   if (!wasGivenUp && !isFailing && !isStalled) throw ended();
   const state = wasGivenUp ? 'given_up' : isFailing ? 'failing' : 'stalled';
   return {

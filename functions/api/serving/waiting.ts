@@ -74,7 +74,11 @@ export function asksForLine(
   call: Pick<Route, 'method' | 'path' | 'reach'>,
   prefer: string | null | undefined,
 ): boolean {
-  return isAboutOneProject(call) && partsOf(prefer).some((part) => /^respond-async$/i.test(part));
+  return isAboutOneProject(call) && prefersAsync(prefer);
+}
+
+export function prefersAsync(prefer: string | null | undefined): boolean {
+  return partsOf(prefer).some((part) => /^respond-async$/i.test(part));
 }
 
 /** How long the caller of such a request waits for its end, in milliseconds. Without `wait` the answer comes at once. */

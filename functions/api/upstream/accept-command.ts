@@ -41,6 +41,8 @@ export interface Place {
   readonly deadlineMs: number;
   /** A person decides first, and until then the command is in the line of no project. */
   readonly awaitsApproval?: boolean;
+  /** Is called before the command is written, and not when it is refused before that. */
+  readonly beginRecord: () => void;
   /** Ends the request. */
   readonly signal: AbortSignal;
 }
@@ -68,7 +70,7 @@ const REFUSED = { full: { kind: 'line_full' }, part_full: { kind: 'line_part_ful
 export async function acceptCommand(
   deps: AcceptDeps,
   request: CommandRequest,
-  { projectId, deadlineMs, awaitsApproval = false, signal }: Place,
+  { projectId, deadlineMs, awaitsApproval = false, beginRecord, signal }: Place,
 ): Promise<Acceptance> {
   const { queue, projects } = deps;
   const { all, ofCaller } = await queue.countWaiting(request.caller.client_id, {
@@ -87,6 +89,7 @@ export async function acceptCommand(
   if (next === 'full' || next === 'part_full') return REFUSED[next];
   const standing = await projects.standingOf(projectId, request, signal);
   if (standing.kind !== 'known') return standing;
+  beginRecord();
   await queue.addCommand(command);
   // A repetition of the SDK finds the entry of its own first write.
   const joined = await updateLine(queue, lineId, (line) => lineWith(line, command));

@@ -19,7 +19,14 @@ import { isAboutOneProject } from '../../../shared/upstream/calls/call.ts';
 import type { CommandRequest } from '../../../shared/upstream/forward.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
-import { asksForLine, asyncWaitMs, deadlineMsOf, namedWaitMs, waitFor } from '../serving/waiting.ts';
+import {
+  asksForLine,
+  asyncWaitMs,
+  deadlineMsOf,
+  isAnsweredAtEnd,
+  namedWaitMs,
+  waitFor,
+} from '../serving/waiting.ts';
 import type { AccountQueue, FoundCommand } from './account-queue.ts';
 import {
   acceptOnce,
@@ -60,7 +67,7 @@ export async function askForApproval(
   if (asked.command.state === 'awaiting_approval' && !isAsync)
     throw required(asked.command, URL.parse(APPROVALS_PAGE, deps.consoleBaseUrl ?? request.url)?.href);
   if (asked.command.state === 'denied' || isUndecided(asked.command)) throw refused(asked.command);
-  const isDone = isAsync || request.caller.settles ? isAtItsEnd : hasAnswer;
+  const isDone = isAsync || isAnsweredAtEnd(request.caller, request.headers.prefer) ? isAtItsEnd : hasAnswer;
   const waitMs = isAsync
     ? asyncWaitMs(request.headers.prefer)
     : (namedWaitMs(request.headers.prefer) ?? WAIT_MS);
@@ -75,20 +82,20 @@ export async function askForApproval(
   // Who asks for the line, or has a task wait, looks for the end. Any other client takes what is below 300 for the result.
   const looksForEnd = isAsync || request.headers['bridge-callback'] !== undefined;
   if (looksForEnd) return answerOf(deps, found, request);
-  return (await keptAnswerOf(deps, found, request)) ?? answerWithoutResult(found);
+  return (await keptAnswerOf(deps, found, request)) ?? answerWithoutResult(found, request);
 }
 
 /** Throws `Problem` unless the upstream has answered the command: then how far the command is stands for an answer that is not kept. */
-function answerWithoutResult(found: FoundCommand): ApiAnswer {
+function answerWithoutResult(found: FoundCommand, request: ApiRequest): ApiAnswer {
   const { state, reason = '', answer } = found.command;
   const members = membersOf(found.command);
   switch (state) {
     case 'running':
     case 'incomplete':
     case 'succeeded':
-      return standingAnswer(found, 202);
+      return standingAnswer(found, 202, request);
     case 'refused':
-      return standingAnswer(found, answer?.status ?? 409);
+      return standingAnswer(found, answer?.status ?? 409, request);
     case 'queued':
     case 'sent':
       throw new Problem('in-progress', {

@@ -19,7 +19,14 @@ import { type CommandRequest, namedProjectOf } from '../../../shared/upstream/fo
 import { rateLimited } from '../serving/admission.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
-import { asyncWaitMs, deadlineMsOf, type PatientCallers, waitFor } from '../serving/waiting.ts';
+import {
+  asyncWaitMs,
+  deadlineMsOf,
+  isReadyAwaited,
+  type PatientCallers,
+  prefersAsync,
+  waitFor,
+} from '../serving/waiting.ts';
 import {
   type Acceptance,
   acceptCommand,
@@ -96,7 +103,7 @@ export async function acceptOnce(
   deps: QueueDeps,
   { store, projects }: AccountQueue,
   command: CommandRequest,
-  place: Omit<Place, 'projectId' | 'signal'>,
+  place: Omit<Place, 'projectId' | 'beginRecord' | 'signal'>,
   { beginRecord, signal }: ApiRequest,
 ): Promise<Accepted> {
   const projectId = namedProjectOf(command) ?? '';
@@ -105,9 +112,8 @@ export async function acceptOnce(
   // The answer that is kept under the key names the command and holds no secret.
   const kept = { ...command, target: { ...command.target, isSecret: false } };
   const outcome = await sendOnce(deps, kept, async () => {
-    beginRecord();
     const accepting = { queue: store, projects, wakes, queueKey, clock, telemetry };
-    acceptance = await acceptCommand(accepting, command, { projectId, ...place, signal });
+    acceptance = await acceptCommand(accepting, command, { projectId, ...place, beginRecord, signal });
     return answeredWith(acceptance);
   });
   if (acceptance !== undefined) return { commandId: commandIdOf(acceptance) };
@@ -156,28 +162,29 @@ export async function answerOf(
   request: ApiRequest,
 ): Promise<ApiAnswer> {
   const kept = isAtItsEnd(found) ? await keptAnswerOf(deps, found, request) : undefined;
-  return kept ?? standingAnswer(found, 202);
+  return kept ?? standingAnswer(found, 202, request);
 }
 
 /** Resolves to undefined when the upstream has not answered, or its answer is not kept any more. */
 export async function keptAnswerOf(
   { queueKey, clock }: QueueDeps,
-  { command }: FoundCommand,
-  { caller }: ApiRequest,
+  found: FoundCommand,
+  request: ApiRequest,
 ): Promise<ApiAnswer | undefined> {
-  const kept = answerFor(command, caller, await queueKey(), clock.now());
+  const { command } = found;
+  const kept = answerFor(command, request.caller, await queueKey(), clock.now());
   if (kept?.body === undefined) return undefined;
   const { status, content_type, body } = kept;
   const headers = {
-    ...headersOf(command),
+    ...headersOf(found, request),
     ...(content_type !== undefined && { 'content-type': content_type }),
   };
   return { status, headers, ...(body !== '' && { body }), ...aboutOf(command) };
 }
 
 /** The answer says how far the command is, and not what the upstream has answered. */
-export function standingAnswer(found: FoundCommand, status: number): ApiAnswer {
-  const headers = headersOf(found.command);
+export function standingAnswer(found: FoundCommand, status: number, request: ApiRequest): ApiAnswer {
+  const headers = headersOf(found, request);
   return {
     status,
     headers: { ...headers, location: headers['bridge-command'] },
@@ -186,8 +193,15 @@ export function standingAnswer(found: FoundCommand, status: number): ApiAnswer {
   };
 }
 
-function headersOf({ command_id }: QueuedCommand) {
-  return { 'preference-applied': 'respond-async', 'bridge-command': `${COMMANDS_PATH}/${command_id}` };
+/** Names the preference of the request that the answer follows (RFC 7240, 3). */
+function headersOf(found: FoundCommand, { headers: { prefer } }: ApiRequest) {
+  const { command, record } = found;
+  const isReady = isReadyAwaited(prefer) && standingOf(command, record).state === 'succeeded';
+  const applied = prefersAsync(prefer) ? 'respond-async' : isReady ? 'wait=ready' : undefined;
+  return {
+    ...(applied && { 'preference-applied': applied }),
+    'bridge-command': `${COMMANDS_PATH}/${command.command_id}`,
+  };
 }
 
 function aboutOf({ command_id, project_id, operation_ids = [] }: QueuedCommand) {

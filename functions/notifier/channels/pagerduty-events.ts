@@ -190,9 +190,11 @@ export function pagerDutyEvents(message: Message, open: readonly Page[], paging:
     else for (const trouble of own) paged = withOne(paged, { trouble, page, ...paging });
   const together = Map.groupBy(shared, (trouble) => `${trouble.account_id} ${risen.includes(trouble)}`);
   for (const own of together.values()) {
-    // What became worse joins no page that was about less.
+    // What became worse joins no page that was about less, and not the one that it has left.
+    const worse = own.filter((one) => risen.includes(one));
     const joinable = paged.pages.filter(
-      (page) => !own.some((one) => risen.includes(one) && isGraver(one, page)),
+      ({ key, gravity }) =>
+        !worse.some((one) => isGraver(one, gravity) || before.get(one.incidentId)?.key === key),
     );
     paged = withMany(paged, { own, page: manyOf(joinable, { own, nowMs: paging.nowMs }), ...paging });
   }
@@ -203,13 +205,17 @@ function pagesOf(open: readonly Page[]): ReadonlyMap<string, Page> {
   return new Map(open.flatMap((one) => one.incident_ids.map((id) => [id, one] as const)));
 }
 
-/** Returns whether the trouble is worse than anything on the page that it shares with others. */
+/** Returns whether the trouble is worse than what the page that it shares with others has said of it. */
 function hasOutgrown(trouble: Trouble, page: Page | undefined): boolean {
-  return page?.is_of_many === true && isGraver(trouble, page);
+  return page?.is_of_many === true && isGraver(trouble, gravityOn(page, trouble.incidentId));
 }
 
-function isGraver({ gravity }: Trouble, page: Page): boolean {
-  return GRAVITIES.indexOf(gravity) > GRAVITIES.indexOf(page.gravity);
+function isGraver({ gravity }: Trouble, than: Gravity): boolean {
+  return GRAVITIES.indexOf(gravity) > GRAVITIES.indexOf(than);
+}
+
+function gravityOn({ gravity, gravities = {} }: Page, incidentId: string): Gravity {
+  return gravities[incidentId] ?? gravity;
 }
 
 /** Takes these incidents out of their pages. A page of which nothing is left is closed. */
@@ -285,12 +291,22 @@ function withMany(
   const room = PAGED_INCIDENTS_MAX - pages.reduce((sum, one) => sum + one.incident_ids.length, 0);
   const added = own.map(({ incidentId }) => incidentId).filter((id) => !before.includes(id));
   const severity = worstSeverity(page?.severity ?? 'info', worstOf(notices));
+  const incident_ids = [...before, ...added.slice(0, Math.max(0, room))];
+  const gravity = worstGravity([...(page ? [page.gravity] : []), ...own.map((one) => one.gravity)]);
+  const said = new Map<string, Gravity>(page && before.map((id) => [id, gravityOn(page, id)]));
+  for (const one of own)
+    said.set(one.incidentId, worstGravity([one.gravity, said.get(one.incidentId) ?? one.gravity]));
+  const less = incident_ids.flatMap((id) => {
+    const ofOne = said.get(id) ?? gravity;
+    return ofOne === gravity ? [] : [[id, ofOne] as const];
+  });
   const next: Page = {
     key: page?.key ?? dedupKeyOf([account_id, 'many', sinceOf(notices)], links),
     account_id,
-    incident_ids: [...before, ...added.slice(0, Math.max(0, room))],
+    incident_ids,
     is_of_many: true,
-    gravity: worstGravity([...(page ? [page.gravity] : []), ...own.map(({ gravity }) => gravity)]),
+    gravity,
+    ...(less.length > 0 && { gravities: Object.fromEntries(less) }),
     severity,
     opened_at_ms: page?.opened_at_ms ?? nowMs,
     joined_at_ms: added.length > 0 ? nowMs : (page?.joined_at_ms ?? nowMs),

@@ -36,6 +36,7 @@ export function incidentAfter(
   nowMs: number,
 ): IncidentRecord | undefined {
   if (!saysHowItStands(notice) || (record !== undefined && isCopy(notice, record))) return record;
+  if (wasOnlyOpen(notice, record)) return record;
   const wasOpen = record !== undefined && isOpen(record);
   const known = record ?? firstRecord(notice);
   const before = wasOpen ? known.operations : withoutGivenUp(known.operations);
@@ -60,6 +61,16 @@ function isCopy(notice: Notice, { operations, failures }: IncidentRecord): boole
   const { kind, sequence, observed_at } = notice;
   const known = operations[subjectOf(notice)];
   return known?.state === STATES[kind] && known?.sequence === sequence && known?.observed_at === observed_at;
+}
+
+/**
+ * Returns whether the operation went with its project, and had neither failed nor stalled. The event of a failure may come
+ * later, so an operation that has failed is remembered.
+ */
+function wasOnlyOpen(notice: Notice, record: IncidentRecord | undefined): boolean {
+  const { kind, failures_count } = notice;
+  const isKnown = record?.operations[subjectOf(notice)] !== undefined;
+  return kind === 'project_gone' && failures_count === 0 && !isKnown;
 }
 
 function firstRecord(notice: Notice): IncidentRecord {

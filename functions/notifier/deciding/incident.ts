@@ -110,7 +110,14 @@ export function noteHealed(incident: Incident, notices: readonly Notice[]): Inci
  * the next reminder tells of them. Applying it twice gives the same incident.
  */
 export function noteAcknowledged(incident: Incident, notices: readonly Notice[], nowMs: number): Incident {
-  const operations = noteOperations(incident.operations, notices);
+  const { operations: before } = incident;
+  const isTold = (id: string) => isOngoing(before[id]?.state ?? 'unknown') && !before[id]?.is_untold;
+  const operations = Object.fromEntries(
+    Object.entries(noteOperations(before, notices)).map(([id, standing]) => [
+      id,
+      isOngoing(standing.state) && !isTold(id) ? { ...standing, is_untold: true } : standing,
+    ]),
+  );
   const { remind_at_ms = nowMs + REMINDER_MS } = incident;
   return {
     ...incident,

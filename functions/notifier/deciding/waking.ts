@@ -4,7 +4,7 @@
  * or never.
  */
 
-import { incidentOf, type Operations } from '../../../shared/alerts/incidents.ts';
+import { incidentOf, isOngoing, type Operations, type Standing } from '../../../shared/alerts/incidents.ts';
 import type { LabelledSubject } from '../../../shared/alerts/project-labels.ts';
 import { hasEnded, saysHowItStands } from './incident-record.ts';
 import type { Message, Notice, NoticeKind, WaitingNotice } from './notice.ts';
@@ -232,10 +232,16 @@ export function judge(
 ): Judged {
   const due: WaitingNotice[] = [];
   const healed: WaitingNotice[] = [];
-  for (const [id, own] of Map.groupBy(waiting, ({ notice }) => notice.operation_id)) {
+  const byOperation = Map.groupBy(waiting, ({ notice }) => notice.operation_id);
+  const failing = Object.keys(operations).filter(
+    (id) => isOngoing(operations[id]?.state ?? 'unknown') && !hasEnd(byOperation.get(id) ?? []),
+  );
+  for (const [id, own] of byOperation) {
     const patienceMs = own[0] === undefined ? 0 : patienceMsOf(policy, own[0].notice);
-    const isReported = id === undefined || (operations[id] ?? RECOVERED).state !== 'recovered';
-    if (isReported) due.push(...own);
+    const standing = operations[id ?? ''] ?? RECOVERED;
+    // Nobody heard that it fails, and the incident goes on.
+    if (standing.is_untold && own.every(isSimpleEnd) && failing.length > 0) healed.push(...own);
+    else if (id === undefined || standing.state !== 'recovered') due.push(...own);
     // An operation of a project that is gone need not have been in trouble.
     else if (own.every(({ notice }) => notice.kind === 'project_gone')) healed.push(...own);
     // People did not want to know of it while it failed, and it fails no more.
@@ -251,10 +257,15 @@ export function judge(
 }
 
 /** An operation of which nothing is known counts as one that has recovered: people have not been notified of a failure. */
-const RECOVERED = { state: 'recovered' } as const;
+const RECOVERED: Pick<Standing, 'state' | 'is_untold'> = { state: 'recovered' };
 
 function wakesAtOnce({ notice }: WaitingNotice): boolean {
   return !mayHeal(notice) && !ENDS.has(notice.kind);
+}
+
+/** An operation that failed three times has not healed, although the polls may have missed the third. */
+function isSimpleEnd({ notice }: WaitingNotice): boolean {
+  return ENDS.has(notice.kind) && !isEscalated(notice);
 }
 
 function hasEnd(own: readonly WaitingNotice[]): boolean {

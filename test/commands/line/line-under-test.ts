@@ -178,6 +178,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
       const { kind } = await acceptCommand(accepting, request, {
         projectId: PROJECT_ID,
         deadlineMs: DEADLINE_MS,
+        beginRecord: () => {},
         signal: new AbortController().signal,
       });
       if (kind !== 'accepted') throw new Error(`The queue did not take the command: ${kind}`);

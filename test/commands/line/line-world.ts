@@ -313,8 +313,9 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
         body: undefined,
         idempotencyKey: undefined,
       };
+      const place = { projectId, deadlineMs: DEADLINE_MS, beginRecord: () => {}, signal };
       const answer = await Promise.race([
-        acceptCommand(deps, request, { projectId, deadlineMs: DEADLINE_MS, signal }).catch(() => undefined),
+        acceptCommand(deps, request, place).catch(() => undefined),
         scheduler.delay(undefined, 28_000).then(() => undefined),
       ]);
       if (answer?.kind !== 'accepted') return;

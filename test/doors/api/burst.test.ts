@@ -1,16 +1,24 @@
 /** An unmodified client at full speed: what one caller sends at once, and what is held for it. */
 
 import { expect, test } from 'vitest';
+import { ledgerKey } from '../../../shared/store/keys.ts';
+import { ACCOUNT_ID } from '../../api/api-under-test.ts';
 import { stoppedClock } from '../../api/stopped-clock.ts';
+import { NOON_MS } from '../../builders.ts';
 import { openApi } from './api-door.ts';
 
 const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
 const LIST = '/api/v2/projects';
 const USUAL = { requests_per_minute: 250, poller_requests_per_minute: 350 };
 
-async function setUp(accountSettings: object = {}, token: { readonly settles?: boolean } = {}) {
+async function setUp(
+  accountSettings: object = {},
+  token: { readonly settles?: boolean } = {},
+  answer: () => Response = () => Response.json({ projects: [] }),
+) {
   const { clock, pass } = stoppedClock();
-  const { as, upstream } = await openApi(() => Response.json({ projects: [] }), {
+  const { api, as, upstream } = await openApi(answer, {
     clock,
     accountSettings: { ...USUAL, ...accountSettings },
   });
@@ -27,7 +35,7 @@ async function setUp(accountSettings: object = {}, token: { readonly settles?: b
     }
     return (await Promise.all(answers)).map(({ status }) => status);
   };
-  return { ask, statusesOf, upstream, pass, turns };
+  return { as, ask, memory: api.memory, statusesOf, upstream, pass, turns };
 }
 
 const countOf = (statuses: readonly number[], status: number) =>
@@ -68,4 +76,42 @@ test('a read of a caller with --settle waits for its limit as its commands do', 
   await turns();
   await pass(14 * SECOND_MS);
   expect((await held).status).toBe(200);
+});
+
+test('after the clock was set back a caller is answered as before, and takes nothing from others in advance', async () => {
+  const { as, statusesOf, pass } = await setUp();
+  expect(countOf(await statusesOf(5), 200)).toBe(5);
+  await pass(-HOUR_MS);
+
+  const other = await as({ client_id: 'another' });
+  expect(await statusesOf(2, {}, 2)).toEqual([200, 200]);
+  expect((await other('GET', LIST, { prefer: 'wait=0' })).status).toBe(200);
+});
+
+test('a pause that the upstream has asked for ends within five minutes, also when the clock was set back meanwhile', async () => {
+  const refused = () => new Response('{}', { status: 429, headers: { 'retry-after': '30' } });
+  const answers = [refused];
+  const { ask, statusesOf, pass } = await setUp({}, {}, () =>
+    (answers.pop() ?? (() => Response.json({ projects: [] })))(),
+  );
+  expect((await ask('GET', LIST, { prefer: 'wait=0' })).status).toBe(429);
+  await pass(-HOUR_MS);
+  expect(await statusesOf(1, { prefer: 'wait=0' }, 2)).toEqual([429]);
+  await pass(5 * 60 * SECOND_MS);
+
+  expect(await statusesOf(1, { prefer: 'wait=0' }, 2)).toEqual([200]);
+});
+
+test('a full ledger that a wrong clock has written holds callers back for no longer than a minute', async () => {
+  const { ask, upstream, pass, memory } = await setUp();
+  memory.sync.update({
+    key: ledgerKey(ACCOUNT_ID),
+    set: { ledger_version: 1, given: { r: [[Math.floor(NOON_MS / SECOND_MS) + 7_200, 700]] }, lately: [] },
+  });
+  for (let second = 0; second < 70; second++) {
+    await ask('GET', LIST, { prefer: 'wait=0' });
+    await pass(SECOND_MS);
+  }
+
+  expect(upstream.sent.length).toBeGreaterThan(0);
 });

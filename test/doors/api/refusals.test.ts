@@ -103,6 +103,31 @@ test.each([
   expect(recordsOf('a-client')).toHaveLength(1 + RECORDED_REFUSALS_MAX);
 });
 
+test.each([
+  ['the line of its project is full', () => Response.json({ operations: [] }), 429],
+  ['there is no such project', () => Response.json({ code: '', message: 'not found' }, { status: 404 }), 404],
+])(
+  'commands that are not put in line because %s are counted like other refusals',
+  async (_why, answer, status) => {
+    const { api, as } = await openApi(answer);
+    const app = await as({ client_id: 'a-client' });
+    const statuses = new Map<number, number>();
+    for (let count = 0; count < 100; count++) {
+      const sent = await app('POST', RESTART, { prefer: 'respond-async' });
+      statuses.set(sent.status, (statuses.get(sent.status) ?? 0) + 1);
+    }
+
+    const records = api.memory.sync
+      .items()
+      .filter(({ kind, client_id }) => kind === 'audit' && client_id === 'a-client');
+    const minutes = new Set(records.map(({ received_at }) => (received_at as string).slice(0, 16)));
+    expect(statuses.get(status)).toBeGreaterThan(RECORDED_REFUSALS_MAX);
+    expect(records.length).toBeLessThanOrEqual(
+      (statuses.get(202) ?? 0) + minutes.size * (RECORDED_REFUSALS_MAX + 1),
+    );
+  },
+);
+
 test('a refused stranger leaves no record at all', async () => {
   const { api } = await openRefusals();
   for (let count = 0; count < 50; count++) await api.app.request(PROJECT, { method: 'DELETE' });

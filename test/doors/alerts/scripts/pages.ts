@@ -84,6 +84,28 @@ export const pages: readonly Script[] = [
   },
   {
     ...ONLY,
+    name: 'as-bad-as-another-on-a-shared-page',
+    says: 'One of five on a shared page was given up from the beginning: after a person has acknowledged all, each other that is given up wakes a person again, on another page.',
+    steps: [
+      ...at(
+        '1:00',
+        givesUp(inProject(1), { failures_count: 4 }),
+        ...[2, 3, 4, 5].map((number) => fails(inProject(number), 3)),
+      ),
+      ...at(
+        '5:00',
+        ...[1, 2, 3, 4, 5].map((number) =>
+          acknowledges({ project: `project-${number}`, action: 'start_compute' }),
+        ),
+      ),
+      ...at('8:00', givesUp(inProject(2), { failures_count: 4 })),
+      ...at('40:00', givesUp(inProject(3), { failures_count: 4 })),
+      ...at('50:00', ...[4, 5].map((number) => finishes(inProject(number), { failures_count: 3 }))),
+    ],
+    until: '55:00',
+  },
+  {
+    ...ONLY,
     name: 'old-pages',
     says: 'Fifty pages of what was given up are open, so a further one joins the rest; a week later they are forgotten, and each new trouble has a page of its own.',
     steps: [

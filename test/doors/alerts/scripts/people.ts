@@ -333,6 +333,21 @@ const cared: readonly Script[] = [
     until: '50:00',
   },
   {
+    name: 'acknowledged-ends',
+    says: 'Operations that fail after an acknowledgement end one after the other: nobody hears of those ends while another one fails, and the ends of the last ones are told.',
+    channels: ['slack', 'email'],
+    steps: [
+      ...at('0:00', fails(one)),
+      ...at('8:00', acknowledges(one)),
+      ...each({ from: '20:00', every: '20:00', count: 2 }, (place) => fails(operation(`op-${place + 1}`))),
+      ...each({ from: '30:00', every: '20:00', count: 2 }, (place) => finishes(operation(`op-${place + 1}`))),
+      ...at('60:00', ...[4, 5].map((number) => fails(operation(`op-${number}`)))),
+      ...at('70:00', finishes(one)),
+      ...at('80:00', ...[4, 5].map((number) => finishes(operation(`op-${number}`)))),
+    ],
+    until: '3:00:00',
+  },
+  {
     name: 'withdrawn-goes-on',
     says: 'What failed in silence after an acknowledgement is told within a day once the acknowledgement is withdrawn, also where nothing was told before.',
     channels: ['email'],
