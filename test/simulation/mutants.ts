@@ -99,8 +99,8 @@ export const mutants: readonly Mutant[] = [
     noticedBy: 900_001_672,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
-    find: '    state = fresh;',
-    replace: '    state = { recorded: fresh.recorded, reading };',
+    find: '    state = { recorded: stored, ...answer };',
+    replace: '    state = { recorded: stored, ...answer, reading };',
   },
   {
     name: 'watermark-on-a-partial-walk',
