@@ -87,8 +87,7 @@ async function runListen(asked: Asked<ListenValues>): Promise<void> {
       await checkProjects(client, chosen, note);
       noteBeginning(values, kept?.last_time, asked);
     },
-    onNewFeed: (from) =>
-      note(`The bridge does not know the position of the last run; going on from ${from}.`),
+    onNewFeed: (from) => note(`The bridge does not know the kept position; going on from ${from}.`),
   });
   if (target.givenUpCount() === 0) return;
   note(`${target.givenUpCount()} events were refused for good.`);
