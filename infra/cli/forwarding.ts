@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { CLOUD_EVENT_MEDIA_TYPE, type CloudEvent, cloudEventOf } from '../../shared/events/render-event.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -32,7 +33,7 @@ export interface EventTarget {
 
 /** Shows each event, and forwards it if a URL is given. Throws `UsageError` when the URL or the secret cannot be used. */
 export function createEventTarget(values: TargetValues, surroundings: Surroundings): EventTarget {
-  const { print } = surroundings;
+  const { print, signal } = surroundings;
   const { format = 'eventbridge' } = values;
   if (!(format in FORMS))
     throw new UsageError(`--format is "${format}"; it takes ${Object.keys(FORMS).join(' or ')}.`);
@@ -43,7 +44,9 @@ export function createEventTarget(values: TargetValues, surroundings: Surroundin
     return {
       handle: async (event) => {
         show(event);
-        return true;
+        // A reader that has closed the pipe is noticed in the next turn of the loop, and aborts the signal.
+        await turn();
+        return !signal.aborted;
       },
       givenUpCount: () => 0,
     };

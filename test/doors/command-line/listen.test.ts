@@ -361,6 +361,17 @@ const positions: readonly Scenario[] = [
     notes: /answered 400: The cursor is not known\./,
   },
   {
+    title: 'is not done with events that the program behind the pipe has not taken',
+    args: ['listen', '--json'],
+    environment: ofThisMachine,
+    files: { ...LOCAL_RUN, [stream('this machine')]: JSON.stringify(kept) },
+    readerHasGone: true,
+    script: [resumes('c1', feed('c2', event('b'), event('c')))],
+    code: 0,
+    leaves: { [stream('this machine')]: JSON.stringify(kept) },
+    asProcess: 'only',
+  },
+  {
     title: 'begins anew with --since, whatever is kept',
     args: ['listen', '--since', '10m', '--count', '1', '--json'],
     environment: ofThisMachine,
