@@ -133,9 +133,8 @@ function noteBeginning(
 }
 
 function signingSentence(url: string, environment: Environment): string {
-  const secret = signingSecret(environment);
+  const { secret, givenIn } = signingSecret(environment);
+  if (givenIn === undefined) return `Events are signed for ${url} with ${secret}`;
   const fingerprint = createHash('sha256').update(secret).digest('hex').slice(0, 8);
-  return environment[SIGNING_VARIABLE] === undefined
-    ? `Events are signed for ${url} with ${secret}`
-    : `Events are signed for ${url} with the secret in ${SIGNING_VARIABLE} (SHA-256 ${fingerprint}...).`;
+  return `Events are signed for ${url} with the secret in ${givenIn} (SHA-256 ${fingerprint}...).`;
 }

@@ -454,6 +454,16 @@ const forwarding: readonly Scenario[] = [
     asProcess: true,
   },
   {
+    title: 'names the place and the fingerprint of a secret that a person has given, and not the secret',
+    args: [...forward, '--count', '1'],
+    files: {
+      '.config/operations-bridge/config.json': JSON.stringify({ signing_secret: SIGNING_SECRET }),
+    },
+    script: [one, posted('a', answers(204, ''))],
+    code: 0,
+    notes: /with the secret in "signing_secret" of config\.json \(SHA-256 [0-9a-f]{8}\.\.\.\)\.$/m,
+  },
+  {
     title:
       'prints and forwards events as CloudEvents, whose copies keep their id and whose order is in the sequence',
     args: [...forward, '--count', '1', '--format', 'cloudevents'],
