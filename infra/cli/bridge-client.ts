@@ -116,12 +116,13 @@ export function createBridgeClient(find: FindConnection, surroundings: Surroundi
       if (answer.status < 200 || answer.status > 299) throw new BridgeRefusal(connection, answer);
       const parsed = body.safeParse(answer.json);
       if (parsed.success) return parsed.data;
-      throw new AppError(
-        'answer_unreadable',
-        `${connection.url} answers, but not as a bridge does; check the address.`,
-      );
+      throw new AppError('answer_unreadable', notAsABridge(connection.url));
     },
   };
+}
+
+export function notAsABridge(url: string): string {
+  return `${url} answers, but not as a bridge does; check the address.`;
 }
 
 async function sendTo(

@@ -12,7 +12,13 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { EXIT_CODES, parseDuration, UsageError } from '../../process/command.ts';
 import { isSystemError, reasonOf } from '../../process/operating-system.ts';
 import { type Surroundings, within } from '../../process/surroundings.ts';
-import { type BridgeAnswer, type BridgeClient, BridgeSilence, createBridgeClient } from '../bridge-client.ts';
+import {
+  type BridgeAnswer,
+  type BridgeClient,
+  BridgeSilence,
+  createBridgeClient,
+  notAsABridge,
+} from '../bridge-client.ts';
 import type { FindConnection } from '../connection.ts';
 import { readPages } from '../pages.ts';
 import { type Asked, asking } from './subcommand.ts';
@@ -100,6 +106,8 @@ async function run(asked: Asked<RunValues>): Promise<void> {
       )
     : await sendCommand(client, command, asked);
   const sentAs: SentAs = answered === undefined ? { kind: 'unknown' } : readSentAs(answered, command);
+  if (answered !== undefined && !isOfBridge(answered.answer))
+    note(notAsABridge(find()?.url ?? 'The address'));
   noteFirst(answered?.answer, { sentAs, command }, asked);
   const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
   const outcome = values.wait
@@ -348,12 +356,18 @@ function readSentAs({ answer, wasLost }: Answered, command: Pick<CommandToSend, 
   const first = carriedOut.safeParse(json).data;
   if (first !== undefined) return sentFirst(first);
   if (status > 299) return { kind: isRead(command) ? readKind(status) : refusalKind(answer, wasLost) };
+  if (!isOfBridge(answer)) return { kind: isRead(command) ? 'failed' : 'unknown' };
   const queued = status === 202 ? accepted.safeParse(json).data : undefined;
   if (queued !== undefined) return { kind: 'queued', commandId: queued.command.command_id };
   const [operation] = started.safeParse(json).data?.operations ?? [];
   const requestId = headers.get('bridge-first-request-id') ?? headers.get('bridge-request-id');
   if (operation === undefined || requestId === null) return { kind: 'done' };
   return { kind: 'running', projectId: operation.project_id, requestId };
+}
+
+/** The bridge gives each request an id. Its errors are judged by their documents, as far as they have any. */
+function isOfBridge({ status, headers }: BridgeAnswer): boolean {
+  return status > 299 || headers.has('bridge-request-id');
 }
 
 function sentFirst({

@@ -7,7 +7,7 @@ const BRANCHES = 'POST /api/v2/projects/p-1/branches';
 const KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const branch = { branch: { id: 'br-1', name: 'ci' }, operations: [{ id: 'op-1', project_id: 'p-1' }] };
-const started = answers(201, branch, { 'bridge-request-id': 'req-1' });
+const started = answers(201, branch);
 const SENT = 'GET /bridge/v1/projects/p-1/commands/req-1';
 const running = ok({ command: { settled: false, events: [] } });
 const settledAs = (outcome: string) =>
@@ -131,6 +131,21 @@ const sending: readonly Scenario[] = [
     notes:
       /It is not known whether the command was carried out\..*ask again with --idempotency-key [0-9a-f-]{36}/,
   },
+  ...(
+    [
+      [create, BRANCHES, 3, 'unknown'],
+      [['run', 'GET', '/projects'], 'GET /api/v2/projects', 1, 'failed'],
+    ] as const
+  ).map(
+    ([args, request, code, outcome]): Scenario => ({
+      title: `ends with ${code} when what answers ${request} is no bridge`,
+      args: [...args, '--wait', '--json'],
+      script: [asks(request, page(200))],
+      code,
+      json: { status: 200, outcome },
+      notes: /^http:\S+ answers, but not as a bridge does; check the address\.$/m,
+    }),
+  ),
   {
     title: 'reads the body from a file, and the token from the standard input',
     args: ['run', 'POST', '/projects', '--data', '@{home}/body.json', '--token-stdin'],
