@@ -8,7 +8,6 @@ import { readFileSync } from 'node:fs';
 import { JMESPathError, JMESPathTypeError, search } from '@aws-lambda-powertools/jmespath';
 import * as z from 'zod';
 import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { EXIT_CODES, parseDuration, UsageError } from '../../process/command.ts';
 import { isSystemError, reasonOf } from '../../process/operating-system.ts';
 import { type Surroundings, within } from '../../process/surroundings.ts';
@@ -88,6 +87,8 @@ async function run(asked: Asked<RunValues>): Promise<void> {
   const timeoutMs = parseDuration('timeout', values.timeout);
   const body = readBody(values.data);
   refuseQuery(values.query);
+  if (body !== undefined && isRead({ method }))
+    throw new UsageError('--data is a body, which a GET does not have; leave it out.');
   if (values.paginate && !isRead({ method }))
     throw new UsageError('--paginate reads a list; it takes the method GET.');
   const find = await asked.find();
@@ -124,8 +125,7 @@ function noteFirst(
   { sentAs, command }: { readonly sentAs: SentAs; readonly command: CommandToSend },
   { note }: Surroundings,
 ): void {
-  if (answer === undefined) note('The bridge gave no answer.');
-  else if (answer.status > 299) note(`The bridge answered ${answer.status}.`);
+  if (answer !== undefined && answer.status > 299) note(`The bridge answered ${answer.status}.`);
   const withheldAt = answer?.headers.get('bridge-secrets-withheld');
   if (typeof withheldAt === 'string')
     note(
@@ -282,7 +282,7 @@ interface Answered {
 async function sendCommand(
   client: BridgeClient,
   command: CommandToSend,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, signal, note }: Surroundings,
 ): Promise<Answered | undefined> {
   const request = requestOf(command);
   let wasLost = false;
@@ -293,8 +293,11 @@ async function sendCommand(
     } catch (error) {
       if (!(error instanceof BridgeSilence)) throw error;
       wasLost ||= error.mayHaveArrived && !isRead(command);
-      if (attempt === ATTEMPTS_MAX && wasLost) return undefined;
-      if (attempt === ATTEMPTS_MAX) throw error;
+      if (attempt === ATTEMPTS_MAX && !wasLost) throw error;
+      if (attempt === ATTEMPTS_MAX) {
+        note(error.message);
+        return undefined;
+      }
     }
     await clock.sleep(PAUSE_MS * attempt, signal);
   }

@@ -147,6 +147,14 @@ const sending: readonly Scenario[] = [
     }),
   ),
   {
+    title: 'refuses a token that no header can hold without a request, and does not repeat it',
+    args: create,
+    environment: { OPERATIONS_BRIDGE_TOKEN: 'opb_one\nopb_two' },
+    script: [],
+    code: 2,
+    notes: 'The token has a character that no header can hold; copy it again.',
+  },
+  {
     title: 'reads the body from a file, and the token from the standard input',
     args: ['run', 'POST', '/projects', '--data', '@{home}/body.json', '--token-stdin'],
     files: { 'body.json': '{"project":{"name":"one"}}' },
@@ -406,6 +414,11 @@ const refused = (
     ],
     [['POST', '/p', '--data', '@{home}/no'], /"\S+\/no" of --data cannot be read \(ENOENT/],
     [['POST', '/p', '--timeout', '5'], '--timeout is "5"; it takes a duration such as 90s, 5m or 2h.'],
+    [['GET', '/p', '--data', '{}'], '--data is a body, which a GET does not have; leave it out.'],
+    [
+      ['POST', '/p', '--idempotency-key', 'a\nb'],
+      'The value of the header idempotency-key has a character that no header can hold; copy it again.',
+    ],
     [['POST', '/p', '--paginate'], '--paginate reads a list; it takes the method GET.'],
     [['POST', '/p', '--query', 'a['], /--query is "a\["; it takes a JMESPath expression/],
     [['POST', '/p', '--query', 'jq(a)'], /--query is "jq\(a\)"; it takes a JMESPath expression/],
