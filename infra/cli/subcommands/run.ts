@@ -111,11 +111,7 @@ async function run(asked: Asked<RunValues>): Promise<void> {
     note(notAsABridge(find()?.url ?? 'The address'));
   noteFirst(answered?.answer, { sentAs, command }, asked);
   const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
-  const outcome = values.wait
-    ? await within(leftMs + LAST_ANSWER_MS, asked, (signal) =>
-        waitFor(find, sentAs, { ...asked, signal, timeoutMs: leftMs }),
-      )
-    : undefined;
+  const outcome = values.wait ? await waitFor(find, sentAs, asked, leftMs) : undefined;
   report(answered?.answer, { sentAs, outcome }, asked);
 }
 
@@ -162,21 +158,33 @@ function readBodyFile(file: string): string {
   }
 }
 
+/** The deadline of a command in line is that of `--timeout`. The bridge looks at each line once a minute, and takes out what is late. */
+const EXPIRES_WITHIN_MS = 70_000;
+
 async function waitFor(
   find: FindConnection,
   sentAs: SentAs,
-  surroundings: Surroundings & { readonly timeoutMs: number },
+  asked: Asked<RunValues>,
+  timeoutMs: number,
 ): Promise<Outcome | undefined> {
   if (sentAs.kind !== 'queued' && sentAs.kind !== 'running') return undefined;
-  const { clock, signal, note, timeoutMs } = surroundings;
-  const client = createBridgeClient(find, surroundings);
-  const ask =
-    sentAs.kind === 'queued'
-      ? askForQueued(client, sentAs.commandId)
-      : askForSent(client, sentAs.projectId, sentAs.requestId);
+  const { clock, note } = asked;
   const id = sentAs.kind === 'queued' ? sentAs.commandId : sentAs.requestId;
   const onProgress = (sentence: string) => note(`command ${id}: ${sentence}`);
-  return waitUntil({ ask, timeoutMs, clock, signal, onProgress });
+  const waitAtMost = (durationMs: number) =>
+    within(durationMs + LAST_ANSWER_MS, asked, (signal) => {
+      const client = createBridgeClient(find, { ...asked, signal });
+      const ask =
+        sentAs.kind === 'queued'
+          ? askForQueued(client, sentAs.commandId)
+          : askForSent(client, sentAs.projectId, sentAs.requestId);
+      return waitUntil({ ask, timeoutMs: durationMs, clock, signal, onProgress });
+    });
+  const outcome = await waitAtMost(timeoutMs);
+  if (!asked.values.queue || outcome.state !== 'queued' || asked.signal.aborted) return outcome;
+  onProgress('Its deadline has passed; the bridge takes it out of the line within a minute.');
+  const last = await waitAtMost(EXPIRES_WITHIN_MS);
+  return last.seen === null ? outcome : last;
 }
 
 const FIRST_CODES = {

@@ -375,6 +375,33 @@ const waiting: readonly Scenario[] = [
     waits: [30, 35],
   },
   {
+    title: 'sees a command expire in line whose deadline is that of --timeout',
+    args: [...create, '--queue', '--wait', '--timeout', '30s', '--json'],
+    script: [
+      asks(BRANCHES, after(2, queued)),
+      asks(`${QUEUED}?wait=25`, after(25, inLine('queued'))),
+      asks(`${QUEUED}?wait=2`, after(2, inLine('queued'))),
+      asks(`${QUEUED}?wait=25`, after(4, inLine('expired', 'Its deadline passed before it could be sent.'))),
+    ],
+    code: 2,
+    json: { outcome: 'refused', end: { state: 'expired' } },
+    notes: /Its deadline has passed; the bridge takes it out of the line within a minute\./,
+    waits: [34, 34],
+  },
+  {
+    title: 'ends with 124 when a command is still in line a minute after its deadline',
+    args: [...create, '--queue', '--wait', '--timeout', '30s', '--json'],
+    script: [
+      asks(BRANCHES, after(4, queued)),
+      asks(`${QUEUED}?wait=25`, after(26, inLine('queued'))),
+      ...times(2, asks(`${QUEUED}?wait=25`, after(25, inLine('queued')))),
+      asks(`${QUEUED}?wait=18`, after(18, inLine('queued'))),
+    ],
+    code: 124,
+    json: { outcome: 'pending', end: { state: 'queued' } },
+    waits: [100, 100],
+  },
+  {
     title: 'waits for no end when the answer names none',
     args: ['run', 'PATCH', '/projects/p-1', '--data', '{}', '--wait'],
     script: [asks('PATCH /api/v2/projects/p-1', ok({ project: { id: 'p-1' }, operations: [] }))],
