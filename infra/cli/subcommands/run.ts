@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { JMESPathError, JMESPathTypeError, search } from '@aws-lambda-powertools/jmespath';
 import * as z from 'zod';
 import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES, parseDuration, UsageError } from '../../process/command.ts';
 import { isSystemError, reasonOf } from '../../process/operating-system.ts';
 import { type Surroundings, within } from '../../process/surroundings.ts';
@@ -197,11 +198,11 @@ const FIRST_CODES = {
 } as const satisfies Record<SentAs['kind'], number>;
 
 function report(
-  answer: BridgeAnswer | undefined,
+  first: BridgeAnswer | undefined,
   { sentAs, outcome }: { readonly sentAs: SentAs; readonly outcome: Outcome | undefined },
   { values: { json, query }, print, note, signal, exitWith }: Asked<RunValues>,
 ): void {
-  const { status, text = '', json: parsed } = answer ?? {};
+  const { status, text = '', json: parsed } = answerInLine(outcome, note) ?? first ?? {};
   const isChosen = query !== undefined && parsed !== undefined && status !== undefined && status <= 299;
   const shown = isChosen ? chosenBy(query, parsed, note) : (parsed ?? text);
   if (json)
@@ -213,6 +214,19 @@ function report(
   const isInterrupted = outcome?.kind === 'pending' && signal.aborted;
   const code = outcome === undefined ? FIRST_CODES[sentAs.kind] : exitCodeOf(outcome);
   exitWith(isInterrupted ? EXIT_CODES.interrupted : code);
+}
+
+const answeredInLine = z.looseObject({
+  answer: z.looseObject({ status: z.number(), body: z.string().optional() }),
+});
+
+/** A command in line was answered 202 first, and has the answer of the upstream at its end. */
+function answerInLine(outcome: Outcome | undefined, note: (sentence: string) => void) {
+  const answer = answeredInLine.safeParse(outcome?.seen).data?.answer;
+  if (answer === undefined) return undefined;
+  const { status, body: text } = answer;
+  if (text === undefined) note(`The bridge has not kept the body of the answer ${status}.`);
+  return { status, text, json: text === undefined ? undefined : parseJson(text) };
 }
 
 /** Throws `UsageError` before anything is sent when the expression can never be evaluated (https://jmespath.org/specification.html). */

@@ -18,6 +18,11 @@ const QUEUED = 'GET /bridge/v1/commands/cmd-1';
 const inLine = (state: string, reason?: string) =>
   ok({ command: { command_id: 'cmd-1', project_id: 'p-1', state, reason } });
 
+const inLineWith = (state: string, status: number, content?: object) => {
+  const answer = { status, body: JSON.stringify(content) };
+  return ok({ command: { command_id: 'cmd-1', project_id: 'p-1', state, answer } });
+};
+
 const create = ['run', 'POST', '/projects/p-1/branches', '--data', '{"branch":{"name":"ci"}}'];
 const inProgress = problem(409, 'The first request is in progress.', { type: 'idempotency-key-in-progress' });
 
@@ -254,6 +259,31 @@ const choosing: readonly Scenario[] = [
     script: [asks(BRANCHES, started)],
     code: 0,
     output: 'br-1',
+  },
+  {
+    title: 'applies it to what the upstream has answered to a command in line, and prints that answer',
+    args: [...create, '--queue', '--wait', '--query', 'branch.id'],
+    script: [asks(BRANCHES, queued), asks(`${QUEUED}?wait=25`, inLineWith('succeeded', 201, branch))],
+    code: 0,
+    output: 'br-1',
+  },
+  {
+    title: 'prints the refusal of the upstream whole that a command in line has met',
+    args: [...create, '--queue', '--wait', '--query', 'branch.id', '--json'],
+    script: [
+      asks(BRANCHES, queued),
+      asks(`${QUEUED}?wait=25`, inLineWith('refused', 404, { message: 'There is no such project.' })),
+    ],
+    code: 2,
+    json: { status: 404, outcome: 'refused', answer: { message: 'There is no such project.' } },
+  },
+  {
+    title: 'says that the bridge has not kept the answer to a command in line',
+    args: [...create, '--queue', '--wait', '--query', 'branch.id'],
+    script: [asks(BRANCHES, queued), asks(`${QUEUED}?wait=25`, inLineWith('succeeded', 201))],
+    code: 0,
+    output: '',
+    notes: /^The bridge has not kept the body of the answer 201\.$/m,
   },
   {
     title: 'prints the whole answer of a command to which the expression cannot be applied',
