@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
+import { UsageError } from '../process/command.ts';
 import { type Surroundings, within } from '../process/surroundings.ts';
 import type { Connection, FindConnection } from './connection.ts';
 
@@ -44,22 +45,25 @@ export class BridgeSilence extends AppError {
     this.name = 'BridgeSilence';
   }
 
-  /** False when there was no connection, so that the bridge cannot have seen the request. */
+  /** False when there was no connection, or no encrypted one, so that the bridge cannot have seen the request. */
   get mayHaveArrived(): boolean {
-    return !NOT_CONNECTED.has(codeOfCause(this.cause));
+    const code = String(codeOfCause(this.cause));
+    return !NOT_CONNECTED.has(code) && !NOT_ENCRYPTED.test(code);
   }
 }
 
-const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
 ]);
+
+/** What Node calls a handshake or a certificate that failed. A record that breaks may be one behind the handshake. */
+const NOT_ENCRYPTED =
+  /^(?:EPROTO$|ERR_TLS_|ERR_SSL_(?!.*BAD_RECORD_MAC)|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 /** Says that no bridge is set or runs on this machine, which costs no request to find out. */
 export class BridgeAbsence extends BridgeSilence {
@@ -116,12 +120,13 @@ export function createBridgeClient(find: FindConnection, surroundings: Surroundi
       if (answer.status < 200 || answer.status > 299) throw new BridgeRefusal(connection, answer);
       const parsed = body.safeParse(answer.json);
       if (parsed.success) return parsed.data;
-      throw new AppError(
-        'answer_unreadable',
-        `${connection.url} answers, but not as a bridge does; check the address.`,
-      );
+      throw new AppError('answer_unreadable', notAsABridge(connection.url));
     },
   };
+}
+
+export function notAsABridge(url: string): string {
+  return `${url} answers, but not as a bridge does; check the address.`;
 }
 
 async function sendTo(
@@ -132,16 +137,17 @@ async function sendTo(
   const target = new URL(`${url}${path}`);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) target.searchParams.set(name, String(value));
+  const sent = headersOf({
+    authorization: `Bearer ${token.reveal()}`,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  });
   try {
     return await within(ANSWER_MS_MAX, { clock, signal }, async (inTime) => {
       const response = await fetch(target, {
         method,
         redirect: 'manual',
-        headers: {
-          authorization: `Bearer ${token.reveal()}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-        },
+        headers: sent,
         ...(body !== undefined && { body }),
         signal: inTime,
       });
@@ -152,6 +158,20 @@ async function sendTo(
     if (signal.aborted) throw signal.reason;
     throw new BridgeSilence(`The bridge at ${url} does not answer (${reasonOf(error)}).`, error);
   }
+}
+
+/** Throws `UsageError`, which does not repeat the value, because it may be the token. */
+function headersOf(values: Readonly<Record<string, string>>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(values)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      const what = name === 'authorization' ? 'The token' : `The value of the header ${name}`;
+      throw new UsageError(`${what} has a character that no header can hold; copy it again.`);
+    }
+  }
+  return headers;
 }
 
 const problem = z.looseObject({ detail: z.string().optional(), message: z.string().optional() });

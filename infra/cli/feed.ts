@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { isoTimeOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../process/command.ts';
 import { codeOf, writePrivateFile } from '../process/operating-system.ts';
@@ -54,7 +55,7 @@ export interface Listening {
   readonly positionFile: string;
   /** Deals with one event. Resolves to false when the signal aborted before it was done. */
   readonly handle: (event: FeedEvent) => Promise<boolean>;
-  /** Is called when the bridge does not know the kept cursor, with the time from which the feed is read again. */
+  /** Is called when the bridge does not know the kept cursor, with the place from which the feed is read again. */
   readonly onNewFeed: (from: string) => void;
   readonly eventsMax: number;
   /** Is called when the bridge has given its first page. What it rejects with ends the listening. */
@@ -64,33 +65,33 @@ export interface Listening {
 /** Two machines' clocks may differ, and events of one moment are recorded in any order. */
 const OVERLAP_MS = 60_000;
 
-/** Resolves when the signal aborts, or after `eventsMax` events. */
+/** Resolves when the signal aborts, or after `eventsMax` events. Rejects with `BridgeRefusal` when no repetition would help. */
 export async function listen(listening: Listening): Promise<void> {
-  const { kept, start, onNewFeed } = listening;
-  if (kept?.cursor === undefined) return follow(listening, start, kept ?? NO_POSITION);
-  try {
-    await follow(listening, { kind: 'cursor', cursor: kept.cursor }, kept);
-  } catch (error) {
-    if (!isUnknownCursor(error) || kept.last_time === undefined) throw error;
-    // The bridge was set up anew, or the token belongs to another client: its seals are others.
-    const from = new Date(Date.parse(kept.last_time) - OVERLAP_MS).toISOString();
-    onNewFeed(from);
-    await follow(listening, { kind: 'from', from }, kept);
-  }
-}
-
-async function follow(
-  { reader, positionFile, handle, eventsMax, onBegin }: Listening,
-  start: FeedStart,
-  before: Position,
-): Promise<void> {
-  let position = before;
+  const { reader, start, kept, positionFile, handle, onNewFeed, eventsMax, onBegin } = listening;
+  const { clock, signal } = reader;
+  const beginning = placeOf(start) ?? isoTimeOf(clock.now());
+  let position = kept ?? NO_POSITION;
+  let query = firstQuery(start, position);
   let [count, hasBegun] = [0, false];
-  const known = new Set(before.recent_ids);
-  for await (const { events, cursor } of followFeed(reader, start)) {
+  const known = new Set(position.recent_ids);
+  while (!signal.aborted) {
+    const page = await readThroughOutages(reader, query).catch((error: unknown) => {
+      if (position.cursor === undefined || !isUnknownCursor(error)) throw error;
+      return 'unknown cursor' as const;
+    });
+    if (page === undefined) return;
+    if (page === 'unknown cursor') {
+      // The bridge was set up anew, or the token belongs to another client: its seals are others.
+      position = { ...position, cursor: undefined };
+      const from = placeBefore(position) ?? beginning;
+      query = { from };
+      onNewFeed(from);
+      await clock.sleep(PAUSE_MS_MIN, signal).catch(() => {});
+      continue;
+    }
     if (!hasBegun) await onBegin();
     hasBegun = true;
-    for (const event of events.filter(({ id }) => !known.has(id))) {
+    for (const event of page.events.filter(({ id }) => !known.has(id))) {
       if (!(await handle(event))) return;
       known.add(event.id);
       position = afterEvent(position, event);
@@ -98,9 +99,22 @@ async function follow(
       count += 1;
       if (count >= eventsMax) return;
     }
-    position = { ...position, cursor };
+    position = { ...position, cursor: page.cursor };
     writePosition(positionFile, position);
+    query = { cursor: page.cursor, wait: WAIT_SECONDS };
   }
+}
+
+function firstQuery(start: FeedStart, position: Position): Query {
+  const from = placeBefore(position);
+  if (position.cursor !== undefined) return { cursor: position.cursor };
+  if (from !== undefined) return { from };
+  return start.kind === 'cursor' ? { cursor: start.cursor } : { from: start.from };
+}
+
+/** Returns a time shortly before the newest event that was dealt with, and undefined when there was none. */
+function placeBefore({ last_time }: Position): string | undefined {
+  return last_time === undefined ? undefined : isoTimeOf(Date.parse(last_time) - OVERLAP_MS);
 }
 
 /** No other field of the request can be wrong. */
@@ -135,17 +149,6 @@ const WAIT_SECONDS = 20;
 
 /** The largest page of the feed. */
 const PAGE = 100;
-
-/** Yields pages until the signal aborts. Rejects with `BridgeRefusal` when no repetition would help. */
-async function* followFeed(reader: FeedReader, start: FeedStart): AsyncGenerator<FeedPage> {
-  let query: Query = start.kind === 'cursor' ? { cursor: start.cursor } : { from: start.from };
-  while (!reader.signal.aborted) {
-    const page = await readThroughOutages(reader, query);
-    if (page === undefined) return;
-    yield page;
-    query = { cursor: page.cursor, wait: WAIT_SECONDS };
-  }
-}
 
 type Query = Readonly<Record<string, string | number>>;
 
@@ -191,6 +194,11 @@ function pauseMsAfter(failures: number, error: BridgeSilence | BridgeRefusal): n
 type FeedStart =
   | { readonly kind: 'from'; readonly from: string }
   | { readonly kind: 'cursor'; readonly cursor: string };
+
+/** Returns undefined for a start that means another place at another time, or in another feed. */
+function placeOf(start: FeedStart): string | undefined {
+  return start.kind === 'from' && start.from !== 'now' ? start.from : undefined;
+}
 
 /** The shortest cursor is longer than this, and no time is. */
 const CURSOR_LENGTH_MIN = 40;

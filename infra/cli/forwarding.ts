@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { CLOUD_EVENT_MEDIA_TYPE, type CloudEvent, cloudEventOf } from '../../shared/events/render-event.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -32,7 +33,7 @@ export interface EventTarget {
 
 /** Shows each event, and forwards it if a URL is given. Throws `UsageError` when the URL or the secret cannot be used. */
 export function createEventTarget(values: TargetValues, surroundings: Surroundings): EventTarget {
-  const { print } = surroundings;
+  const { print, signal } = surroundings;
   const { format = 'eventbridge' } = values;
   if (!(format in FORMS))
     throw new UsageError(`--format is "${format}"; it takes ${Object.keys(FORMS).join(' or ')}.`);
@@ -43,7 +44,9 @@ export function createEventTarget(values: TargetValues, surroundings: Surroundin
     return {
       handle: async (event) => {
         show(event);
-        return true;
+        // A reader that has closed the pipe is noticed in the next turn of the loop, and aborts the signal.
+        await turn();
+        return !signal.aborted;
       },
       givenUpCount: () => 0,
     };
@@ -79,7 +82,7 @@ function forwarderTo(url: string, { attempts }: TargetValues, surroundings: Form
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new UsageError(`--forward is "${url}"; it takes a URL such as http://127.0.0.1:3000/hook.`);
   const attemptsMax = parseInteger('attempts', attempts, { min: 1, max: 1_000 });
-  const secret = signingSecret(environment);
+  const { secret } = signingSecret(environment);
   let isAway = false;
   return (event: FeedEvent) =>
     forwardEvent(formOf(envelopeOf(event)), {
@@ -217,10 +220,20 @@ export const SIGNING_VARIABLE = 'OPERATIONS_BRIDGE_SIGNING_SECRET';
 /** Standard Webhooks asks for 24 to 64 bytes. */
 const KEY_BYTES = 24;
 
-/** The receiver needs the same text, `whsec_` and the key in base64. Throws `UsageError` for another form. */
-export function signingSecret(environment: Environment): string {
-  const given = environment[SIGNING_VARIABLE] ?? readSettings(environment).signing_secret;
-  return given === undefined ? keptSecret(environment) : checked(given);
+interface SigningSecret {
+  /** The receiver needs the same text: `whsec_` and the key in base64. */
+  readonly secret: string;
+  /** Names where a person has put it. It is absent when it was made here. */
+  readonly givenIn?: string;
+}
+
+/** Throws `UsageError` for a secret of another form. */
+export function signingSecret(environment: Environment): SigningSecret {
+  const variable = environment[SIGNING_VARIABLE];
+  if (variable !== undefined) return { secret: checked(variable), givenIn: SIGNING_VARIABLE };
+  const setting = readSettings(environment).signing_secret;
+  if (setting !== undefined) return { secret: checked(setting), givenIn: '"signing_secret" of config.json' };
+  return { secret: keptSecret(environment) };
 }
 
 function keptSecret(environment: Environment): string {

@@ -4,7 +4,6 @@
  */
 
 import * as z from 'zod';
-import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { runSubcommand } from '../subcommands/run.ts';
@@ -15,12 +14,7 @@ const CHECK = 'sign of life';
 /** `run --wait` gives up after this. A command that a lock refuses waits in line for as long. */
 const TIMEOUT = '5m';
 
-const report = z.looseObject({
-  outcome: z.string(),
-  answer: z.unknown().optional(),
-  /** The upstream's answer to a command that waited in line. */
-  end: z.looseObject({ answer: z.looseObject({ body: z.string() }).optional() }).optional(),
-});
+const report = z.looseObject({ outcome: z.string(), answer: z.unknown().optional() });
 
 /** Branches of these names are ours, should one remain. */
 const NAME = 'sign-of-life';
@@ -73,8 +67,7 @@ async function run(args: readonly string[], surroundings: Surroundings): Promise
       code = chosen;
     },
   }).parseAsync(args, { from: 'user' });
-  const { outcome, answer: first, end } = report.parse(JSON.parse(printed.join('\n')));
-  const answer = end?.answer === undefined ? first : parseJson(end.answer.body);
+  const { outcome, answer } = report.parse(JSON.parse(printed.join('\n')));
   return { isEnded: code === EXIT_CODES.succeeded, outcome, answer, ms: clock.now() - startedMs };
 }
 

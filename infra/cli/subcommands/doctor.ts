@@ -4,9 +4,9 @@ import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { KEY_SECRET_ID, PEPPER_SECRET_ID } from '../../local/bridge-names.ts';
 import { paint } from '../../local/event-lines.ts';
 import { EXIT_CODES, UsageError } from '../../process/command.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
+import type { Environment, Surroundings } from '../../process/surroundings.ts';
 import { createBridgeClient } from '../bridge-client.ts';
-import { findLocalRun } from '../connection.ts';
+import { connectionFinder, findLocalRun } from '../connection.ts';
 import { examineBridge, type Finding, notChecked } from '../examining/examine-bridge.ts';
 import { examineUpstream } from '../examining/examine-upstream.ts';
 import { type Asked, asking } from './subcommand.ts';
@@ -77,6 +77,10 @@ async function examine(asked: Asked<DoctorValues>): Promise<void> {
   const { skip = [] } = values;
   const unknown = skip.find((part) => !PARTS.some((known) => known === part));
   if (unknown !== undefined) throw new UsageError(`--skip is "${unknown}"; it takes ${PARTS.join(', ')}.`);
+  if (values.local && values.url !== undefined)
+    throw new UsageError(
+      '--local is the bridge on this machine, and --url another one; leave one of them out.',
+    );
   const examinations = { upstream: ofUpstream, bridge: ofBridge, aws: ofAws } as const;
   const findings: Finding[] = [];
   for (const part of PARTS) {
@@ -92,9 +96,18 @@ async function examine(asked: Asked<DoctorValues>): Promise<void> {
 
 async function signOfLife(projectId: string, asked: Asked<DoctorValues>): Promise<Finding> {
   const { url } = asked.values;
+  const environment = environmentOfBridge(asked);
+  if (environment === undefined) return noRun('sign of life');
   asked.note(`Creating and deleting a branch of ${projectId} ...`);
   const { giveSignOfLife } = await import('../examining/sign-of-life.ts');
-  return giveSignOfLife(projectId, url === undefined ? [] : ['--url', url], asked);
+  return giveSignOfLife(projectId, url === undefined ? [] : ['--url', url], { ...asked, environment });
+}
+
+/** With --local it names the run on this machine, whatever else is set, and is undefined when there is none. */
+function environmentOfBridge({ values, environment }: Asked<DoctorValues>): Environment | undefined {
+  if (!values.local) return environment;
+  const run = findLocalRun(environment);
+  return run && { ...environment, OPERATIONS_BRIDGE_URL: run.url, OPERATIONS_BRIDGE_TOKEN: run.token };
 }
 
 /** What is asked, or what must be mended before anything can be. */
@@ -140,7 +153,9 @@ function noRun(check: string): Finding {
 }
 
 async function ofBridge(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
-  const find = await asked.find();
+  const environment = environmentOfBridge(asked);
+  if (environment === undefined) return [noRun('bridge')];
+  const find = await connectionFinder(asked.values, { ...asked, environment });
   if (find() === undefined)
     return [
       notChecked(

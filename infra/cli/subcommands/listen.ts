@@ -87,8 +87,7 @@ async function runListen(asked: Asked<ListenValues>): Promise<void> {
       await checkProjects(client, chosen, note);
       noteBeginning(values, kept?.last_time, asked);
     },
-    onNewFeed: (from) =>
-      note(`The bridge does not know the position of the last run; going on from ${from}.`),
+    onNewFeed: (from) => note(`The bridge does not know the kept position; going on from ${from}.`),
   });
   if (target.givenUpCount() === 0) return;
   note(`${target.givenUpCount()} events were refused for good.`);
@@ -134,9 +133,8 @@ function noteBeginning(
 }
 
 function signingSentence(url: string, environment: Environment): string {
-  const secret = signingSecret(environment);
+  const { secret, givenIn } = signingSecret(environment);
+  if (givenIn === undefined) return `Events are signed for ${url} with ${secret}`;
   const fingerprint = createHash('sha256').update(secret).digest('hex').slice(0, 8);
-  return environment[SIGNING_VARIABLE] === undefined
-    ? `Events are signed for ${url} with ${secret}`
-    : `Events are signed for ${url} with the secret in ${SIGNING_VARIABLE} (SHA-256 ${fingerprint}...).`;
+  return `Events are signed for ${url} with the secret in ${givenIn} (SHA-256 ${fingerprint}...).`;
 }

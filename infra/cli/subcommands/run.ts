@@ -8,11 +8,17 @@ import { readFileSync } from 'node:fs';
 import { JMESPathError, JMESPathTypeError, search } from '@aws-lambda-powertools/jmespath';
 import * as z from 'zod';
 import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES, parseDuration, UsageError } from '../../process/command.ts';
 import { isSystemError, reasonOf } from '../../process/operating-system.ts';
 import { type Surroundings, within } from '../../process/surroundings.ts';
-import { type BridgeAnswer, type BridgeClient, BridgeSilence, createBridgeClient } from '../bridge-client.ts';
+import {
+  type BridgeAnswer,
+  type BridgeClient,
+  BridgeSilence,
+  createBridgeClient,
+  notAsABridge,
+} from '../bridge-client.ts';
 import type { FindConnection } from '../connection.ts';
 import { readPages } from '../pages.ts';
 import { type Asked, asking } from './subcommand.ts';
@@ -82,6 +88,8 @@ async function run(asked: Asked<RunValues>): Promise<void> {
   const timeoutMs = parseDuration('timeout', values.timeout);
   const body = readBody(values.data);
   refuseQuery(values.query);
+  if (body !== undefined && isRead({ method }))
+    throw new UsageError('--data is a body, which a GET does not have; leave it out.');
   if (values.paginate && !isRead({ method }))
     throw new UsageError('--paginate reads a list; it takes the method GET.');
   const find = await asked.find();
@@ -100,13 +108,11 @@ async function run(asked: Asked<RunValues>): Promise<void> {
       )
     : await sendCommand(client, command, asked);
   const sentAs: SentAs = answered === undefined ? { kind: 'unknown' } : readSentAs(answered, command);
+  if (answered !== undefined && !isOfBridge(answered.answer))
+    note(notAsABridge(find()?.url ?? 'The address'));
   noteFirst(answered?.answer, { sentAs, command }, asked);
   const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
-  const outcome = values.wait
-    ? await within(leftMs + LAST_ANSWER_MS, asked, (signal) =>
-        waitFor(find, sentAs, { ...asked, signal, timeoutMs: leftMs }),
-      )
-    : undefined;
+  const outcome = values.wait ? await waitFor(find, sentAs, asked, leftMs) : undefined;
   report(answered?.answer, { sentAs, outcome }, asked);
 }
 
@@ -116,8 +122,7 @@ function noteFirst(
   { sentAs, command }: { readonly sentAs: SentAs; readonly command: CommandToSend },
   { note }: Surroundings,
 ): void {
-  if (answer === undefined) note('The bridge gave no answer.');
-  else if (answer.status > 299) note(`The bridge answered ${answer.status}.`);
+  if (answer !== undefined && answer.status > 299) note(`The bridge answered ${answer.status}.`);
   const withheldAt = answer?.headers.get('bridge-secrets-withheld');
   if (typeof withheldAt === 'string')
     note(
@@ -154,21 +159,33 @@ function readBodyFile(file: string): string {
   }
 }
 
+/** The deadline of a command in line is that of `--timeout`. The bridge looks at each line once a minute, and takes out what is late. */
+const EXPIRES_WITHIN_MS = 70_000;
+
 async function waitFor(
   find: FindConnection,
   sentAs: SentAs,
-  surroundings: Surroundings & { readonly timeoutMs: number },
+  asked: Asked<RunValues>,
+  timeoutMs: number,
 ): Promise<Outcome | undefined> {
   if (sentAs.kind !== 'queued' && sentAs.kind !== 'running') return undefined;
-  const { clock, signal, note, timeoutMs } = surroundings;
-  const client = createBridgeClient(find, surroundings);
-  const ask =
-    sentAs.kind === 'queued'
-      ? askForQueued(client, sentAs.commandId)
-      : askForSent(client, sentAs.projectId, sentAs.requestId);
+  const { clock, note } = asked;
   const id = sentAs.kind === 'queued' ? sentAs.commandId : sentAs.requestId;
   const onProgress = (sentence: string) => note(`command ${id}: ${sentence}`);
-  return waitUntil({ ask, timeoutMs, clock, signal, onProgress });
+  const waitAtMost = (durationMs: number) =>
+    within(durationMs + LAST_ANSWER_MS, asked, (signal) => {
+      const client = createBridgeClient(find, { ...asked, signal });
+      const ask =
+        sentAs.kind === 'queued'
+          ? askForQueued(client, sentAs.commandId)
+          : askForSent(client, sentAs.projectId, sentAs.requestId);
+      return waitUntil({ ask, timeoutMs: durationMs, clock, signal, onProgress });
+    });
+  const outcome = await waitAtMost(timeoutMs);
+  if (!asked.values.queue || outcome.state !== 'queued' || asked.signal.aborted) return outcome;
+  onProgress('Its deadline has passed; the bridge takes it out of the line within a minute.');
+  const last = await waitAtMost(EXPIRES_WITHIN_MS);
+  return last.seen === null ? outcome : last;
 }
 
 const FIRST_CODES = {
@@ -181,11 +198,11 @@ const FIRST_CODES = {
 } as const satisfies Record<SentAs['kind'], number>;
 
 function report(
-  answer: BridgeAnswer | undefined,
+  first: BridgeAnswer | undefined,
   { sentAs, outcome }: { readonly sentAs: SentAs; readonly outcome: Outcome | undefined },
   { values: { json, query }, print, note, signal, exitWith }: Asked<RunValues>,
 ): void {
-  const { status, text = '', json: parsed } = answer ?? {};
+  const { status, text = '', json: parsed } = answerInLine(outcome, note) ?? first ?? {};
   const isChosen = query !== undefined && parsed !== undefined && status !== undefined && status <= 299;
   const shown = isChosen ? chosenBy(query, parsed, note) : (parsed ?? text);
   if (json)
@@ -197,6 +214,19 @@ function report(
   const isInterrupted = outcome?.kind === 'pending' && signal.aborted;
   const code = outcome === undefined ? FIRST_CODES[sentAs.kind] : exitCodeOf(outcome);
   exitWith(isInterrupted ? EXIT_CODES.interrupted : code);
+}
+
+const answeredInLine = z.looseObject({
+  answer: z.looseObject({ status: z.number(), body: z.string().optional() }),
+});
+
+/** A command in line was answered 202 first, and has the answer of the upstream at its end. */
+function answerInLine(outcome: Outcome | undefined, note: (sentence: string) => void) {
+  const answer = answeredInLine.safeParse(outcome?.seen).data?.answer;
+  if (answer === undefined) return undefined;
+  const { status, body: text } = answer;
+  if (text === undefined) note(`The bridge has not kept the body of the answer ${status}.`);
+  return { status, text, json: text === undefined ? undefined : parseJson(text) };
 }
 
 /** Throws `UsageError` before anything is sent when the expression can never be evaluated (https://jmespath.org/specification.html). */
@@ -274,7 +304,7 @@ interface Answered {
 async function sendCommand(
   client: BridgeClient,
   command: CommandToSend,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, signal, note }: Surroundings,
 ): Promise<Answered | undefined> {
   const request = requestOf(command);
   let wasLost = false;
@@ -285,8 +315,11 @@ async function sendCommand(
     } catch (error) {
       if (!(error instanceof BridgeSilence)) throw error;
       wasLost ||= error.mayHaveArrived && !isRead(command);
-      if (attempt === ATTEMPTS_MAX && wasLost) return undefined;
-      if (attempt === ATTEMPTS_MAX) throw error;
+      if (attempt === ATTEMPTS_MAX && !wasLost) throw error;
+      if (attempt === ATTEMPTS_MAX) {
+        note(error.message);
+        return undefined;
+      }
     }
     await clock.sleep(PAUSE_MS * attempt, signal);
   }
@@ -348,12 +381,18 @@ function readSentAs({ answer, wasLost }: Answered, command: Pick<CommandToSend, 
   const first = carriedOut.safeParse(json).data;
   if (first !== undefined) return sentFirst(first);
   if (status > 299) return { kind: isRead(command) ? readKind(status) : refusalKind(answer, wasLost) };
+  if (!isOfBridge(answer)) return { kind: isRead(command) ? 'failed' : 'unknown' };
   const queued = status === 202 ? accepted.safeParse(json).data : undefined;
   if (queued !== undefined) return { kind: 'queued', commandId: queued.command.command_id };
   const [operation] = started.safeParse(json).data?.operations ?? [];
   const requestId = headers.get('bridge-first-request-id') ?? headers.get('bridge-request-id');
   if (operation === undefined || requestId === null) return { kind: 'done' };
   return { kind: 'running', projectId: operation.project_id, requestId };
+}
+
+/** The bridge gives each request an id. Its errors are judged by their documents, as far as they have any. */
+function isOfBridge({ status, headers }: BridgeAnswer): boolean {
+  return status > 299 || headers.has('bridge-request-id');
 }
 
 function sentFirst({

@@ -72,7 +72,7 @@ async function post(
   url: string,
   { environment, clock, signal, exitWith }: Surroundings,
 ): Promise<string> {
-  const secret = signingSecret(environment);
+  const { secret } = signingSecret(environment);
   const attempt = await postEvent(event, { url, secret, clock, signal });
   if (attempt.kind === 'answered' && attempt.status <= 299)
     return `${url} answered ${attempt.status} in ${Math.round(attempt.durationMs)} ms`;

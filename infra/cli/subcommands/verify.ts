@@ -4,10 +4,10 @@ import * as z from 'zod';
 import { EXIT_CODES, parseInteger } from '../../process/command.ts';
 import { type BridgeClient, BridgeRefusal, type FollowDeps, followWork } from '../bridge-client.ts';
 import { listProjects, type Reading, type Verdict, verifyProject } from '../examining/verify-project.ts';
+import { checkProjects, type FilterValues, filterRows, readFilters } from '../filters.ts';
 import { type Asked, asking } from './subcommand.ts';
 
-interface VerifyValues {
-  readonly project?: readonly string[];
+interface VerifyValues extends FilterValues<'project'> {
   readonly days: string;
   readonly requestsPerMinute: string;
   readonly repair?: true;
@@ -29,10 +29,10 @@ export const verifySubcommand = asking<VerifyValues>({
   ],
   exitCodes: {
     succeeded: 'everything agrees, if need be after the repair',
-    failed: 'there is a difference, or a project could not be checked or repaired',
+    failed: 'there is a difference, or no project, or one that could not be checked or repaired',
   },
   options: [
-    ['--project <id>', 'only this project (default: all)', []],
+    ...filterRows('operations', ['project']),
     ['--days <n>', 'operations of this many days', '7'],
     ['--requests-per-minute <n>', 'requests that go on to the upstream, at most', '60'],
     ['--repair', 'has what differs repaired, within the last 180 days'],
@@ -47,6 +47,7 @@ async function verify({ connect, values, ...asked }: Asked<VerifyValues>): Promi
   const { clock, signal, print, note, exitWith } = asked;
   const days = parseInteger('days', values.days, { min: 1, max: 180 });
   const perMinute = parseInteger('requests-per-minute', values.requestsPerMinute, { min: 1, max: 600 });
+  const chosen = readFilters(values, ['project'], note);
   const client = await connect();
   const reading: Reading = {
     client,
@@ -56,7 +57,14 @@ async function verify({ connect, values, ...asked }: Asked<VerifyValues>): Promi
   const repair = (projectId: string) =>
     repairThroughBridge({ client, clock, signal, note }, projectId, reading.since);
   const deps = { reading, clock, signal, repair: values.repair ? repair : undefined };
-  const projects = values.project ?? (await listProjects(client));
+  await checkProjects(client, chosen, note);
+  const projects = chosen['project_id'] ?? (await listProjects(client));
+  if (projects.length === 0) {
+    note(
+      'The bridge has seen no project of the account, so nothing was compared; see "operations-bridge doctor".',
+    );
+    return exitWith(EXIT_CODES.failed);
+  }
   const verdicts: Verdict[] = [];
   for (const project of projects) {
     note(`Project ${verdicts.length + 1} of ${projects.length}: ${project}`);

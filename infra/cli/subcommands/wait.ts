@@ -10,6 +10,7 @@ import { EXIT_CODES, type ExitCode, parseDuration, UsageError } from '../../proc
 import { within } from '../../process/surroundings.ts';
 import {
   askedPauseMs,
+  BridgeAbsence,
   type BridgeClient,
   BridgeRefusal,
   type BridgeSilence,
@@ -301,7 +302,8 @@ const NOT_FOUND: Outcome = { ...UNKNOWN, kind: 'not_found' };
 
 /**
  * Resolves to the last outcome that was seen, which is pending when the time is over or the signal aborts. What the
- * bridge does not know yet (404) is waited for, too. While the bridge is away, nothing can be known.
+ * bridge does not know yet (404) is waited for, too. While the bridge is away, nothing can be known. Rejects with
+ * `BridgeAbsence` when there is no bridge within `appearsWithinMs`, if it is given.
  */
 export async function waitUntil(waiting: Waiting): Promise<Outcome> {
   const { ask, timeoutMs, appearsWithinMs = timeoutMs, clock, signal, onProgress } = waiting;
@@ -323,7 +325,10 @@ export async function waitUntil(waiting: Waiting): Promise<Outcome> {
       if (error.message !== trouble) onProgress(error.message);
       trouble = error.message;
       pauseMs = Math.max(PAUSE_MS, askedPauseMs(error));
-      if (isPassing(error)) appearsByMs = clock.now() + pauseMs + appearsWithinMs;
+      if (error instanceof BridgeAbsence) {
+        const isLate = clock.now() >= Math.min(appearsByMs, untilMs);
+        if (waiting.appearsWithinMs !== undefined && outcome === UNKNOWN && isLate) throw error;
+      } else if (isPassing(error)) appearsByMs = clock.now() + pauseMs + appearsWithinMs;
       else if (outcome === UNKNOWN && clock.now() >= appearsByMs) return NOT_FOUND;
     }
     if (outcome.kind !== 'pending' || clock.now() >= untilMs) return outcome;

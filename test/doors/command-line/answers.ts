@@ -13,16 +13,18 @@ export function times(count: number, exchange: Exchange): readonly Exchange[] {
   return Array.from({ length: count }, () => exchange);
 }
 
+/** Each answer of the bridge has the id of its request. */
+const BY_THE_BRIDGE = { 'bridge-request-id': 'req-1' };
+
 export function answers(
   status: number,
   body: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = BY_THE_BRIDGE,
 ): Answer {
   return { kind: 'answer', status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) };
 }
 
-export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
-  answers(200, body, headers);
+export const ok = (body: unknown, headers?: Readonly<Record<string, string>>) => answers(200, body, headers);
 
 /** The bridge refuses with a problem document (RFC 9457). */
 export function problem(

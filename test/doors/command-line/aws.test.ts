@@ -111,6 +111,16 @@ const withAnswer = (script: readonly Exchange[], place: number, answer: Exchange
 const upstreamAnswers = (answer: Exchange['answer']) => [asks('GET /api/v2/projects?limit=400', answer)];
 const DATE = { date: 'Fri, 16 Jan 2026 21:00:00 GMT' };
 
+const ANOTHER_BRIDGE = 'https://elsewhere.example.com';
+const besideAnotherBridge = {
+  environment: { OPERATIONS_BRIDGE_URL: ANOTHER_BRIDGE },
+  files: {
+    '.config/operations-bridge/config.json': JSON.stringify({ url: ANOTHER_BRIDGE, token: 'opb_of-another' }),
+    '.local/state/operations-bridge/local-run.json':
+      '{"process_id":{pid},"url":"{origin}","token":"opb_of-the-run","aws_endpoint":"{origin}","access_key_id":"k","upstream_base_url":"{origin}/api/v2"}',
+  },
+};
+
 const doctor: readonly Scenario[] = [
   {
     title: 'finds a deployment in order, whose schedules fill several pages',
@@ -376,6 +386,45 @@ const doctor: readonly Scenario[] = [
       json: verdicts.map((verdict) => ({ verdict })),
     }),
   ),
+  {
+    title:
+      'examines the bridge on this machine with --local, whatever bridge the environment and the settings name',
+    args: [...doctorOfBridge, '--local'],
+    ...besideAnotherBridge,
+    script: bridgeInOrder.map((each) => ({ ...each, headers: { authorization: 'Bearer opb_of-the-run' } })),
+    code: 0,
+    json: ['bridge token', 'health', 'rate', 'freeze', 'accounts', 'subscriptions'].map(isOk),
+  },
+  {
+    title: 'gives a sign of life through the bridge on this machine with --local',
+    args: [...doctorOfBridge, '--skip', 'bridge', '--local', '--sign-of-life', 'p-1'],
+    ...besideAnotherBridge,
+    script: [
+      asks('POST /api/v2/projects/p-1/branches', problem(403, 'The token is limited.'), {
+        headers: { authorization: 'Bearer opb_of-the-run' },
+      }),
+    ],
+    code: 1,
+    json: [{ check: 'sign of life', verdict: 'problem' }],
+  },
+  {
+    title: 'asks no other bridge with --local when none runs on this machine',
+    args: [...doctorOfBridge, '--local', '--sign-of-life', 'p-1'],
+    script: [],
+    code: 1,
+    json: ['bridge', 'sign of life'].map((check) => ({
+      check,
+      verdict: 'not checked',
+      found: 'No bridge runs on this machine.',
+    })),
+  },
+  {
+    title: 'refuses --local beside --url',
+    args: [...doctorOfBridge, '--local', '--url', '{origin}'],
+    script: [],
+    code: 2,
+    notes: '--local is the bridge on this machine, and --url another one; leave one of them out.',
+  },
   {
     title: 'refuses to skip a part that does not exist',
     args: ['doctor', '--skip', 'network'],

@@ -182,6 +182,8 @@ describe('the exit code of operations-bridge run', { timeout: 120_000 }, () => {
     expect([ended.code, ended.json.outcome]).toEqual([code, outcome]);
     expect(new Set(asked.map(({ key }) => key))).toEqual(new Set(['deploy-7']));
     if (code === 3) expect(ended.notes).toContain('--idempotency-key deploy-7');
+    if (answers.every((answer) => answer === 'hang-up'))
+      expect(ended.notes).toMatch(/^The bridge at \S+ does not answer \(.+\)\.$/m);
   });
 
   test('is 2 when nothing listens at the address, for then nothing was done', async () => {
@@ -193,6 +195,15 @@ describe('the exit code of operations-bridge run', { timeout: 120_000 }, () => {
 
     expect([code, json]).toEqual([2, undefined]);
     expect(notes).toContain('does not answer');
+  });
+
+  test('is 2 when no encrypted connection comes about, for then nothing was sent', async () => {
+    const { url, asked } = await serve([plain(404)]);
+    const { code, json, notes } = await run(url.replace('http:', 'https:'), 'opb_a-token', CREATE);
+
+    expect([code, json]).toEqual([2, undefined]);
+    expect(notes).toContain('does not answer');
+    expect(asked).toEqual([]);
   });
 
   test('is 1 for a read that a proxy answers', async () => {

@@ -7,7 +7,7 @@ const BRANCHES = 'POST /api/v2/projects/p-1/branches';
 const KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const branch = { branch: { id: 'br-1', name: 'ci' }, operations: [{ id: 'op-1', project_id: 'p-1' }] };
-const started = answers(201, branch, { 'bridge-request-id': 'req-1' });
+const started = answers(201, branch);
 const SENT = 'GET /bridge/v1/projects/p-1/commands/req-1';
 const running = ok({ command: { settled: false, events: [] } });
 const settledAs = (outcome: string) =>
@@ -17,6 +17,11 @@ const queued = answers(202, { command: { command_id: 'cmd-1', project_id: 'p-1',
 const QUEUED = 'GET /bridge/v1/commands/cmd-1';
 const inLine = (state: string, reason?: string) =>
   ok({ command: { command_id: 'cmd-1', project_id: 'p-1', state, reason } });
+
+const inLineWith = (state: string, status: number, content?: object) => {
+  const answer = { status, body: JSON.stringify(content) };
+  return ok({ command: { command_id: 'cmd-1', project_id: 'p-1', state, answer } });
+};
 
 const create = ['run', 'POST', '/projects/p-1/branches', '--data', '{"branch":{"name":"ci"}}'];
 const inProgress = problem(409, 'The first request is in progress.', { type: 'idempotency-key-in-progress' });
@@ -131,6 +136,29 @@ const sending: readonly Scenario[] = [
     notes:
       /It is not known whether the command was carried out\..*ask again with --idempotency-key [0-9a-f-]{36}/,
   },
+  ...(
+    [
+      [create, BRANCHES, 3, 'unknown'],
+      [['run', 'GET', '/projects'], 'GET /api/v2/projects', 1, 'failed'],
+    ] as const
+  ).map(
+    ([args, request, code, outcome]): Scenario => ({
+      title: `ends with ${code} when what answers ${request} is no bridge`,
+      args: [...args, '--wait', '--json'],
+      script: [asks(request, page(200))],
+      code,
+      json: { status: 200, outcome },
+      notes: /^http:\S+ answers, but not as a bridge does; check the address\.$/m,
+    }),
+  ),
+  {
+    title: 'refuses a token that no header can hold without a request, and does not repeat it',
+    args: create,
+    environment: { OPERATIONS_BRIDGE_TOKEN: 'opb_one\nopb_two' },
+    script: [],
+    code: 2,
+    notes: 'The token has a character that no header can hold; copy it again.',
+  },
   {
     title: 'reads the body from a file, and the token from the standard input',
     args: ['run', 'POST', '/projects', '--data', '@{home}/body.json', '--token-stdin'],
@@ -231,6 +259,31 @@ const choosing: readonly Scenario[] = [
     script: [asks(BRANCHES, started)],
     code: 0,
     output: 'br-1',
+  },
+  {
+    title: 'applies it to what the upstream has answered to a command in line, and prints that answer',
+    args: [...create, '--queue', '--wait', '--query', 'branch.id'],
+    script: [asks(BRANCHES, queued), asks(`${QUEUED}?wait=25`, inLineWith('succeeded', 201, branch))],
+    code: 0,
+    output: 'br-1',
+  },
+  {
+    title: 'prints the refusal of the upstream whole that a command in line has met',
+    args: [...create, '--queue', '--wait', '--query', 'branch.id', '--json'],
+    script: [
+      asks(BRANCHES, queued),
+      asks(`${QUEUED}?wait=25`, inLineWith('refused', 404, { message: 'There is no such project.' })),
+    ],
+    code: 2,
+    json: { status: 404, outcome: 'refused', answer: { message: 'There is no such project.' } },
+  },
+  {
+    title: 'says that the bridge has not kept the answer to a command in line',
+    args: [...create, '--queue', '--wait', '--query', 'branch.id'],
+    script: [asks(BRANCHES, queued), asks(`${QUEUED}?wait=25`, inLineWith('succeeded', 201))],
+    code: 0,
+    output: '',
+    notes: /^The bridge has not kept the body of the answer 201\.$/m,
   },
   {
     title: 'prints the whole answer of a command to which the expression cannot be applied',
@@ -352,6 +405,33 @@ const waiting: readonly Scenario[] = [
     waits: [30, 35],
   },
   {
+    title: 'sees a command expire in line whose deadline is that of --timeout',
+    args: [...create, '--queue', '--wait', '--timeout', '30s', '--json'],
+    script: [
+      asks(BRANCHES, after(2, queued)),
+      asks(`${QUEUED}?wait=25`, after(25, inLine('queued'))),
+      asks(`${QUEUED}?wait=2`, after(2, inLine('queued'))),
+      asks(`${QUEUED}?wait=25`, after(4, inLine('expired', 'Its deadline passed before it could be sent.'))),
+    ],
+    code: 2,
+    json: { outcome: 'refused', end: { state: 'expired' } },
+    notes: /Its deadline has passed; the bridge takes it out of the line within a minute\./,
+    waits: [34, 34],
+  },
+  {
+    title: 'ends with 124 when a command is still in line a minute after its deadline',
+    args: [...create, '--queue', '--wait', '--timeout', '30s', '--json'],
+    script: [
+      asks(BRANCHES, after(4, queued)),
+      asks(`${QUEUED}?wait=25`, after(26, inLine('queued'))),
+      ...times(2, asks(`${QUEUED}?wait=25`, after(25, inLine('queued')))),
+      asks(`${QUEUED}?wait=18`, after(18, inLine('queued'))),
+    ],
+    code: 124,
+    json: { outcome: 'pending', end: { state: 'queued' } },
+    waits: [100, 100],
+  },
+  {
     title: 'waits for no end when the answer names none',
     args: ['run', 'PATCH', '/projects/p-1', '--data', '{}', '--wait'],
     script: [asks('PATCH /api/v2/projects/p-1', ok({ project: { id: 'p-1' }, operations: [] }))],
@@ -391,6 +471,11 @@ const refused = (
     ],
     [['POST', '/p', '--data', '@{home}/no'], /"\S+\/no" of --data cannot be read \(ENOENT/],
     [['POST', '/p', '--timeout', '5'], '--timeout is "5"; it takes a duration such as 90s, 5m or 2h.'],
+    [['GET', '/p', '--data', '{}'], '--data is a body, which a GET does not have; leave it out.'],
+    [
+      ['POST', '/p', '--idempotency-key', 'a\nb'],
+      'The value of the header idempotency-key has a character that no header can hold; copy it again.',
+    ],
     [['POST', '/p', '--paginate'], '--paginate reads a list; it takes the method GET.'],
     [['POST', '/p', '--query', 'a['], /--query is "a\["; it takes a JMESPath expression/],
     [['POST', '/p', '--query', 'jq(a)'], /--query is "jq\(a\)"; it takes a JMESPath expression/],

@@ -33,6 +33,8 @@ export interface Scenario {
   readonly files?: Readonly<Record<string, string>>;
   /** What a person at a terminal answers to each question. Without it there is no terminal. */
   readonly confirms?: boolean;
+  /** The program behind the pipe of the output has ended before the first line. It needs a process. */
+  readonly readerHasGone?: true;
   readonly script: readonly Exchange[];
   /** Requests that leave side by side may come in any order. */
   readonly order?: 'in any order';
@@ -83,6 +85,7 @@ interface Run {
   readonly environment: Readonly<Record<string, string>>;
   readonly input: string;
   readonly confirms: boolean | undefined;
+  readonly readerHasGone: boolean;
 }
 
 interface Ended {
@@ -116,6 +119,7 @@ async function play(scenario: Scenario, run: Runner): Promise<void> {
         ),
         input: scenario.input ?? '',
         confirms: scenario.confirms,
+        readerHasGone: scenario.readerHasGone === true,
       },
       server,
     );
@@ -178,7 +182,10 @@ async function runHere({ args, environment, input, confirms }: Run, server: Scri
 /** A process that does not end by itself is killed. Nothing else depends on this time. */
 const PROCESS_MS_MAX = 60_000;
 
-async function runAsProcess({ args, environment, input }: Run, server: ScriptedServer): Promise<Ended> {
+async function runAsProcess(
+  { args, environment, input, readerHasGone }: Run,
+  server: ScriptedServer,
+): Promise<Ended> {
   const child = spawn(process.execPath, ['infra/cli/operations-bridge.ts', ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -194,6 +201,7 @@ async function runAsProcess({ args, environment, input }: Run, server: ScriptedS
   const written = { output: '', notes: '' };
   child.stdout.setEncoding('utf8').on('data', (part: string) => (written.output += part));
   child.stderr.setEncoding('utf8').on('data', (part: string) => (written.notes += part));
+  if (readerHasGone) child.stdout.destroy();
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const [code] = (await once(child, 'close')) as [number | null];

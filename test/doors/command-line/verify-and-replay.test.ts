@@ -46,6 +46,7 @@ const oneIsMissing = [
   upstream('p-1', ok({ operations: [row('op-1')] })),
   tracked('p-1', ok({ operations: [] })),
 ];
+const isListed = asks(PROJECTS, ok(projects('p-1')));
 const verifyOne = ['verify', '--project', 'p-1'];
 const missing = 'The upstream has it as finished, and the table does not have it, or cannot read it.';
 
@@ -83,6 +84,7 @@ const verifying: readonly Scenario[] = [
     title: 'sends no more requests to the upstream than --requests-per-minute',
     args: [...verifyOne, '--requests-per-minute', '2'],
     script: [
+      isListed,
       upstream('p-1', ok({ operations: [row('op-1')], pagination: { cursor: 'u1' } })),
       upstream('p-1', ok({ operations: [] }), '&cursor=u1'),
       tracked('p-1', ok({ operations: [known('op-1')] })),
@@ -93,16 +95,33 @@ const verifying: readonly Scenario[] = [
   },
   {
     title: 'looks at each project that is named',
-    args: ['verify', '--project', 'p-1', '--project', 'p-2', '--json'],
-    script: [...oneAgrees('p-1'), ...oneAgrees('p-2')],
+    args: ['verify', '--project', 'p-1,p-2', '--json'],
+    script: [asks(PROJECTS, ok(projects('p-1', 'p-2'))), ...oneAgrees('p-1'), ...oneAgrees('p-2')],
     code: 0,
     jsonLines: [{ project_id: 'p-1' }, { project_id: 'p-2' }],
     waits: [2, 2],
   },
   {
+    title: 'refuses a project that is nearly another one, and compares nothing',
+    args: ['verify', '--project', 'icy-hat-7032245'],
+    script: [asks(PROJECTS, ok(projects('icy-hat-70322459')))],
+    code: 2,
+    output: '',
+    notes: '--project is "icy-hat-7032245"; did you mean "icy-hat-70322459"?',
+  },
+  {
+    title: 'ends with 1 when the bridge watches no project, because nothing was compared',
+    args: ['verify', '--json'],
+    script: [asks(PROJECTS, ok(projects()))],
+    code: 1,
+    output: '',
+    notes:
+      'The bridge has seen no project of the account, so nothing was compared; see "operations-bridge doctor".',
+  },
+  {
     title: 'believes a difference only when it sees it twice',
     args: verifyOne,
-    script: [...oneIsMissing, ...oneAgrees('p-1')],
+    script: [isListed, ...oneIsMissing, ...oneAgrees('p-1')],
     code: 0,
     output: 'agrees       p-1: 1 operations',
     waits: [12, 12],
@@ -110,14 +129,17 @@ const verifying: readonly Scenario[] = [
   {
     title: 'tells what is missing, different, invented and broken, and ends with 1',
     args: [...verifyOne, '--json'],
-    script: times(2, asks('', never)).flatMap(() => [
-      upstream('p-1', ok({ operations: [row('op-1'), row('op-2', 'failed'), row('op-4')] })),
-      tracked(
-        'p-1',
-        ok({ operations: [known('op-2'), known('op-3'), known('op-4', 'finished', CREATED, 2)] }),
-      ),
-      history('op-4', 'running'),
-    ]),
+    script: [
+      isListed,
+      ...times(2, asks('', never)).flatMap(() => [
+        upstream('p-1', ok({ operations: [row('op-1'), row('op-2', 'failed'), row('op-4')] })),
+        tracked(
+          'p-1',
+          ok({ operations: [known('op-2'), known('op-3'), known('op-4', 'finished', CREATED, 2)] }),
+        ),
+        history('op-4', 'running'),
+      ]),
+    ],
     code: 1,
     jsonLines: [
       {
@@ -165,6 +187,7 @@ const verifying: readonly Scenario[] = [
     title: 'has a project repaired, and looks again',
     args: [...verifyOne, '--repair', '--json'],
     script: [
+      isListed,
       ...oneIsMissing,
       ...oneIsMissing,
       asks('POST /bridge/v1/projects/p-1/repair', answers(202, repair('in_progress')), {
@@ -189,6 +212,7 @@ const verifying: readonly Scenario[] = [
     title: 'waits for another repair first, and follows its own through an outage of the bridge',
     args: [...verifyOne, '--repair'],
     script: [
+      isListed,
       ...oneIsMissing,
       ...oneIsMissing,
       asks('POST /bridge/v1/projects/p-1/repair', problem(409, 'A repair is in progress.')),
@@ -209,6 +233,7 @@ const verifying: readonly Scenario[] = [
     title: 'gives up a repair that has not ended after ten minutes',
     args: [...verifyOne, '--repair'],
     script: [
+      isListed,
       ...oneIsMissing,
       ...oneIsMissing,
       asks('POST /bridge/v1/projects/p-1/repair', answers(202, repair('in_progress'))),
@@ -222,7 +247,7 @@ const verifying: readonly Scenario[] = [
   {
     title: 'ends on Ctrl-C',
     args: verifyOne,
-    script: [upstream('p-1', withCtrlC(never))],
+    script: [isListed, upstream('p-1', withCtrlC(never))],
     code: 130,
     waits: [1, 1],
   },

@@ -137,6 +137,18 @@ const operations: readonly Scenario[] = [
     output: 'Operation op-1 has not ended.',
     waits: [10, 15],
   },
+  ...(['30s', '10s'] as const).map(
+    (timeout): Scenario => ({
+      title: `ends with 2 when no address is set and no bridge appears on this machine, with --timeout ${timeout}`,
+      args: [...waitForOperation, '--appears-within', '20s', '--timeout', timeout],
+      environment: { OPERATIONS_BRIDGE_URL: undefined, OPERATIONS_BRIDGE_TOKEN: undefined },
+      script: [],
+      code: 2,
+      output: '',
+      notes: /\nNo bridge runs on this machine, and no address is set\. [^\n]+$/,
+      waits: timeout === '10s' ? [10, 10] : [20, 20],
+    }),
+  ),
   ...[400, 401, 403, 422].map(
     (status): Scenario => ({
       title: `ends with 2 when the bridge refuses with ${status}`,
