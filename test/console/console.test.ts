@@ -187,12 +187,30 @@ describe('signing in', () => {
   );
 
   test.each([
+    '/console?from=2026-01-15T10%3A00',
+    '/console/events?from=2026-01-15T12:00:00Z&text=a*b(c)',
+    '/console/search?q=it%27s+https%3A%2F%2Fneon.example',
+  ])('asks first and then leads to %s', async (path) => {
+    const { api, submit } = setUp();
+    const form = await (await api.app.request(path)).text();
+    const [, next = ''] = /name="next" value="([^"]*)"/.exec(form) ?? [];
+
+    const fields = { token: await api.issueToken(), next: next.replaceAll('&amp;', '&') };
+
+    expect((await submit('/console/sign-in', fields)).headers.get('location')).toBe(path);
+  });
+
+  test.each([
     'https://evil.example/',
     '//evil.example',
     '/console//evil.example',
     '/api/v2/projects',
     'javascript:alert(1)',
     '/console\\evil',
+    '/console/../api',
+    '/console/%2e%2e/api',
+    '/consoles',
+    '/console/events\n',
   ])('does not redirect to %s', async (next) => {
     const { api, submit } = setUp();
 

@@ -124,10 +124,8 @@ const own = document.querySelector('[data-own-zone]');
 if (own !== null) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const select = document.getElementById('tz');
-  if ([...select.options].some((option) => option.value === zone)) {
-    own.hidden = false;
-    own.textContent = 'Use ' + zone + ', the zone of this browser';
-    own.addEventListener('click', () => { select.value = zone; });
-  }
+  own.hidden = false;
+  own.textContent = 'Use ' + zone + ', the zone of this browser';
+  own.addEventListener('click', () => { select.add(new Option(zone)); select.value = zone; });
 }
 `;

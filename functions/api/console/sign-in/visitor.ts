@@ -113,9 +113,13 @@ export function isHttps(c: Context): boolean {
   return new URL(c.req.url).protocol === 'https:';
 }
 
-/** Returns whether a path leads to a page of the console, and to no other site. */
+/**
+ * Returns whether a path leads to a page of the console, and to no other site. A browser sends addresses as the URL standard writes them,
+ * so one that is written otherwise was made by somebody else. Some clients would read `//` or `;url=` as the begin of another address.
+ */
 export function isOwnPath(path: string): boolean {
-  return /^\/console(\/[\w./%?=&+-]*)?$/.test(path) && !path.includes('//');
+  const { pathname = '', search = '' } = URL.parse(path, 'https://console.invalid') ?? {};
+  return `${pathname}${search}` === path && /^\/console(\/|$)/.test(pathname) && !/\/\/|[\\;]/.test(path);
 }
 
 /**
