@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
+import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, commandRecord } from '../builders.ts';
 
@@ -26,11 +26,11 @@ async function setUp() {
     const next = decideNextRecord(undefined, operation, { ...aContext(), nowMs: atMs });
     if (next !== undefined) await store.record(next, undefined);
   };
-  const signIn = async () => {
+  const signIn = async (options: TokenOptions = {}) => {
     const response = await api.app.request('/console/sign-in', {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString(),
+      body: new URLSearchParams({ token: await api.issueToken(options), next: '/console' }).toString(),
     });
     const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
     return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
@@ -176,6 +176,22 @@ describe('words', () => {
     expect(await get('/console/search?q=nothing+like+it')).toContain('no event with all of these words');
   });
 
+  test('and events of a project are found behind many newer events of projects that the token may not see', async () => {
+    const { record, signIn, setTime } = await setUp();
+    await record(idOf(1), NOON_MS - 1_000, { action: 'create_branch', project_id: 'sweet-forest-1' });
+    for (let number = 2; number < 400; number++)
+      await record(idOf(number), NOON_MS + number, { action: 'create_branch' });
+    setTime(NOON_MS + 60_000);
+    const get = await signIn({ project_ids: ['sweet-forest-1'] });
+    const pages = ['/console/events', '/console/search?q=create_branch'];
+
+    for (const path of pages) expect([...idsIn(await get(path))]).toEqual([1]);
+    expect(await get('/console/subscribe')).toContain('of the last 1 events');
+
+    for (let number = 400; number < 1_500; number++) await record(idOf(number), NOON_MS + number);
+    for (const path of pages) expect(await get(path)).toMatch(/1000 changed records, back to/);
+  });
+
   test('of a filter are looked for behind many newer events, and the page names how far', async () => {
     const { record, signIn, setTime } = await setUp();
     await record(idOf(1), NOON_MS - 1_000, { action: 'create_branch' });
@@ -188,7 +204,7 @@ describe('words', () => {
 
     for (let number = 400; number < 1_500; number++) await record(idOf(number), NOON_MS + number);
     const page = await get('/console/events?action=delete_branch');
-    expect(page).toMatch(/tried on 1000 changed records, back to <time[^>]*>12:00:00<\/time>/);
+    expect(page).toMatch(/looked at 1000 changed records, back to <time[^>]*>12:00:00<\/time>/);
     expect(page).toContain('>Older</a>');
   });
 });
