@@ -364,6 +364,20 @@ describe('pages', () => {
       expect(text).toContain(words);
   });
 
+  test('of an operation that fails for hours show the latest states and attempts, and how many are older', async () => {
+    const { record, signIn } = setUp();
+    await record({ status: 'running' });
+    for (let count = 1; count <= 60; count++)
+      await record({ status: 'failed', failures_count: count, error: `error ${count}` });
+
+    const { text } = await (await signIn()).get(PAGE);
+
+    expect(text).toContain('The latest 50 of 61 events are shown. The text for support has every state.');
+    expect(text).toContain('Attempts before number 11 are not shown.');
+    expect(text).toMatch(/<td data-label="Attempt">11<\/td>[\s\S]*error 60/);
+    expect(text).not.toContain('<td data-label="Attempt">10</td>');
+  });
+
   test('show only the projects that the token allows', async () => {
     const { record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });

@@ -2,8 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
+import { endedWithoutOperations } from '../../shared/records/command-record.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { projectKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, commandRecord } from '../builders.ts';
@@ -41,6 +43,7 @@ async function setUp() {
       revision: 1,
     });
   return {
+    api,
     store,
     countFailures,
     record,
@@ -66,6 +69,9 @@ describe('the charts of the overview', () => {
     expect(range).toContain('7 attempts in 3 hours');
     expect(range).toContain('Filter: from 2026-01-14 05:30:00, until 2026-01-14 08:00:00');
     expect(longAgo).toContain('Nothing is kept of these hours');
+    const since = 'Hours before <time datetime="2026-01-13T13:00:00.000Z"';
+    expect(await get('/console?from=2026-01-13T12:00:00Z')).toContain(since);
+    expect(await get('/console?from=2026-01-13T13:10:00Z')).not.toContain('Hours before');
   });
 });
 
@@ -155,6 +161,46 @@ describe('the commands', () => {
     expect(shownIn(berlin)).toEqual([2, 3]);
     expect(berlin).toContain('<summary>Filter: start, until 2026-01-15 11:30:00</summary>');
     expect(await get('/console/commands?from=2026-01-15T11:59:00Z')).toContain('No command matches.');
+  });
+});
+
+describe('more commands than a page shows', () => {
+  test('leave no place to those that the token may not see, and the page names how far it looks back', async () => {
+    const { store, signIn } = await setUp();
+    const end = async (number: number, project_id: string) => {
+      const ids = { account_id: ACCOUNT_ID, project_id, request_id: `request-${number}` };
+      const command = { ...ids, client_id: 'an-app', call: 'startEndpoint' };
+      await store.record(endedWithoutOperations(command, 'succeeded', NOON_MS - number * 1_000), undefined);
+    };
+    for (let number = 0; number < 51; number++) await end(number, 'quiet-sea-1');
+    await end(60, 'sweet-forest-1');
+
+    const all = await (await signIn())('/console/commands');
+    const limited = await (await signIn({ project_ids: ['sweet-forest-1'] }))('/console/commands');
+
+    expect(all).toMatch(/Commands that ended before <time[^>]*>11:59:11<\/time> are not shown/);
+    expect(limited).toContain('commands/request-60');
+    expect(limited).not.toContain('are not shown');
+  });
+
+  test('say that of those in line only the latest were looked at', async () => {
+    const { api, signIn, setTime } = await setUp();
+    const headers = { authorization: `Bearer ${await api.issueToken()}`, prefer: 'respond-async' };
+    const bound = 'Of the commands that were put in line, only the latest 50 were looked at.';
+    const get = await signIn();
+    const ask = async (number: number) => {
+      setTime(NOON_MS + number * 1_000);
+      const project = `pond-${number}`;
+      api.memory.sync.update({ key: projectKey(ACCOUNT_ID, project), set: { kind: 'project' } });
+      const path = `/api/v2/projects/${project}/endpoints/ep-quiet-pond-a1234567/restart`;
+      expect((await api.app.request(path, { method: 'POST', headers })).status).toBe(202);
+    };
+    for (let number = 0; number < 50; number++) await ask(number);
+    expect(await get('/console/commands')).not.toContain(bound);
+
+    await ask(50);
+
+    expect(await get('/console/commands')).toContain(bound);
   });
 });
 

@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import { type CountedHour, hourStartMs } from '../../../../shared/insights/hour-counts.ts';
 import type { AccountStatus } from '../../../../shared/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
-import { DAY_MS } from '../../../../shared/records/time.ts';
+import { DAY_MS, isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Health } from '../../bridge/health-routes.ts';
 import { barChart, shareBar } from '../html/charts.ts';
 import {
@@ -23,6 +23,7 @@ import {
   type PageTime,
   rangeWords,
   type TimeRange,
+  time,
   timeAndAge,
   timeRangeFields,
   timeRangeOf,
@@ -178,7 +179,13 @@ function charts(overview: Overview): Html {
   const words = rangeWords(range, at.zone);
   return html`<h2 id="charts">${words.length === 0 ? 'The last day' : `Hours ${words.join(' ')}`}</h2>
 ${chartedHours.length === 0 ? empty('Nothing is kept of these hours: the counts of an hour are kept for two days.') : hourCharts(overview)}
+${forgottenHours(overview)}
 ${filterFold(words, html`<form class="filter" action="/console#charts">${timeRangeFields(range, at.zone)}<button>Show</button></form>`)}`;
+}
+
+function forgottenHours({ range: { from }, chartedHours: [first], at }: Overview): Html | '' {
+  if (from === undefined || first === undefined || Date.parse(from) >= hourStartMs(first.hour)) return '';
+  return html`<p class="quiet">Hours before ${time(isoTimeOf(hourStartMs(first.hour)), at)} are not shown: the counts of an hour are kept for two days.</p>`;
 }
 
 function hourCharts({ chartedHours, seesAll, at }: Overview): Html {
