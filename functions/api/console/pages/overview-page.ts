@@ -200,7 +200,7 @@ ${seesAll ? barChart({ id: 'started-hours', title: 'Operations started an hour',
 </div>`;
 }
 
-function projectsAtAGlance({ projects, areProjectsWhole }: Overview): Html {
+function projectsAtAGlance({ projects, areProjectsWhole, status, seesAll }: Overview): Html {
   if (projects.length === 0) return empty('No project has been seen yet.');
   const counts = countByState(projects);
   const parts = PROJECT_PARTS.map(({ state, tone }) => ({
@@ -209,8 +209,9 @@ function projectsAtAGlance({ projects, areProjectsWhole }: Overview): Html {
     tone,
     path: projectsPath({ state }),
   }));
+  const isAnyGone = seesAll && status !== undefined && projects.length > status.project_count;
   const runningCount = projects.filter(({ isRunning: runs }) => runs).length;
-  return html`<p><a href="${projectsPath({})}">${areProjectsWhole ? '' : 'At least '}${counted(projects.length, 'project')}</a>${runningCount === 0 ? '' : html`; something runs in <a href="${projectsPath({ state: 'running' })}">${runningCount} of them</a>`}</p>
+  return html`<p><a href="${projectsPath({})}">${areProjectsWhole ? '' : 'At least '}${counted(projects.length, 'project')}</a>${runningCount === 0 ? '' : html`; something runs in <a href="${projectsPath({ state: 'running' })}">${runningCount} of them</a>`}${isAnyGone ? `; the poller reads ${status.project_count} of them, and the others count by the state that they had last` : ''}</p>
 ${shareBar('Projects by state', parts)}`;
 }
 
