@@ -121,7 +121,7 @@ function scopeOf(accountId: string, mute: ShownMute, names: ReadonlyMap<string, 
 }
 
 function muteForm({ project, action, commandKey }: MutesView, key: string): Html {
-  return html`<form class="filter" method="post" action="${mutesPath({})}"><input type="hidden" name="form_key" value="${key}"><input type="hidden" name="command_key" value="${commandKey}">
+  return html`<form class="filter" id="mute" method="post" action="${mutesPath({})}"><input type="hidden" name="form_key" value="${key}"><input type="hidden" name="command_key" value="${commandKey}">
 <div><label for="project_id">Project id (empty: all)</label><input id="project_id" name="project_id" value="${project}" size="26" maxlength="100"></div>
 <div><label for="action">Action (empty: all)</label><input id="action" name="action" value="${action}" size="18" maxlength="100"></div>
 <div><label for="duration_seconds">For</label><select id="duration_seconds" name="duration_seconds">${DURATIONS.map(([seconds, name]) => html`<option value="${seconds}">${name}</option>`)}</select></div>
