@@ -86,7 +86,7 @@ test('what was told to whom and when stands there, and what the channel answered
   expect(page).toMatch(/refused<\/span> <span class="quiet">no_channel/);
   expect(page).not.toMatch(/healed by itself|of another account/);
   expect(rowOf(page, 'slack')).toMatch(/works[\s\S]*12:00:00[\s\S]*3 min ago/);
-  expect(rowOf(page, 'email')).toMatch(/not used yet, or not set up/);
+  expect(rowOf(page, 'email')).toMatch(/refused its latest alert[\s\S]*answer: no_channel/);
 });
 
 test('alerts of another account are no reason to say that nobody was told', async () => {
@@ -100,6 +100,32 @@ test('alerts of another account are no reason to say that nobody was told', asyn
 
   expect(page).toContain('None of the latest 100 alerts of each channel is about what you may see.');
   expect(page).not.toContain('Nobody was told');
+});
+
+test('a channel that refuses alerts after a success says so, also when the success is no more among the latest', async () => {
+  const { get, tell, pass } = await setUp();
+  await tell('slack', failure, 'reported');
+  pass(MINUTE_MS);
+  await tell('slack', { ...failure, id: 'refused-0' }, 'refused');
+  const soon = rowOf(await get('/console/alerts'), 'slack');
+  for (let count = 1; count < 100; count++)
+    await tell('slack', { ...failure, id: `refused-${count}` }, 'refused');
+
+  expect(soon).toMatch(/refused its latest alert[\s\S]*answer: no_channel[\s\S]*12:00:00/);
+  expect(rowOf(await get('/console/alerts'), 'slack')).toMatch(
+    /refused its latest alert[\s\S]*none among the latest 100/,
+  );
+});
+
+test('how many alerts wait is not told to a person who is limited to projects', async () => {
+  const { alerts, get } = await setUp({ project_ids: ['another'] });
+  await alerts.inbox.add('slack', failure);
+
+  const row = rowOf(await get('/console/alerts'), 'slack');
+
+  expect(row).toContain('needs all projects');
+  expect(row).not.toContain('1 alert');
+  expect(row).toMatch(/not used yet, or not set up[\s\S]*none in 40 days/);
 });
 
 test('a channel that takes nothing says so, since when, with its answer and how many wait', async () => {

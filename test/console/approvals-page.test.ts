@@ -62,7 +62,9 @@ test('the page of a command that waits for a person says so, and until when', as
   const page = await joe.showCommand();
 
   expect(page).toContain('It waits for a person.');
-  expect(page).toMatch(/Is not sent after[\s\S]*2026-01-16[\s\S]*12:00:00/);
+  expect(page).toMatch(/Is not sent after[\s\S]*2026-01-16[\s\S]*12:00:00[\s\S]*in 24 h/);
+  // No event tells of a decision.
+  expect(page).toContain('data-about="time"');
 });
 
 test('the one who asked, a viewer and a form of another session decide nothing', async () => {

@@ -3,7 +3,9 @@
  * markup.
  */
 
+import { createContext, runInContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { SCRIPT_PATH } from '../../functions/api/console/html/layout.ts';
 import { open, seal } from '../../functions/api/console/sign-in/session.ts';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
@@ -185,12 +187,30 @@ describe('signing in', () => {
   );
 
   test.each([
+    '/console?from=2026-01-15T10%3A00',
+    '/console/events?from=2026-01-15T12:00:00Z&text=a*b(c)',
+    '/console/search?q=it%27s+https%3A%2F%2Fneon.example',
+  ])('asks first and then leads to %s', async (path) => {
+    const { api, submit } = setUp();
+    const form = await (await api.app.request(path)).text();
+    const [, next = ''] = /name="next" value="([^"]*)"/.exec(form) ?? [];
+
+    const fields = { token: await api.issueToken(), next: next.replaceAll('&amp;', '&') };
+
+    expect((await submit('/console/sign-in', fields)).headers.get('location')).toBe(path);
+  });
+
+  test.each([
     'https://evil.example/',
     '//evil.example',
     '/console//evil.example',
     '/api/v2/projects',
     'javascript:alert(1)',
     '/console\\evil',
+    '/console/../api',
+    '/console/%2e%2e/api',
+    '/consoles',
+    '/console/events\n',
   ])('does not redirect to %s', async (next) => {
     const { api, submit } = setUp();
 
@@ -344,6 +364,20 @@ describe('pages', () => {
       expect(text).toContain(words);
   });
 
+  test('of an operation that fails for hours show the latest states and attempts, and how many are older', async () => {
+    const { record, signIn } = setUp();
+    await record({ status: 'running' });
+    for (let count = 1; count <= 60; count++)
+      await record({ status: 'failed', failures_count: count, error: `error ${count}` });
+
+    const { text } = await (await signIn()).get(PAGE);
+
+    expect(text).toContain('The latest 50 of 61 events are shown. The text for support has every state.');
+    expect(text).toContain('Attempts before number 11 are not shown.');
+    expect(text).toMatch(/<td data-label="Attempt">11<\/td>[\s\S]*error 60/);
+    expect(text).not.toContain('<td data-label="Attempt">10</td>');
+  });
+
   test('show only the projects that the token allows', async () => {
     const { record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });
@@ -410,6 +444,92 @@ describe('pages', () => {
     expect((await ask(OPERATION.id)).changed).toBe(true);
     expect((await ask('another')).changed).toBe(false);
   });
+});
+
+describe('an open page', () => {
+  const LIVE = '● Live. Pause';
+
+  /** Runs the script of the pages, as it is served, in a browser that shows one page and whose timers the test rings. */
+  async function openPage(path: string) {
+    const world = setUp();
+    const { get, cookie } = await world.signIn({ validForMs: 1e9 });
+    const [, cursor, about] = /data-live="([^"]+)" data-about="([^"]+)"/.exec((await get(path)).text) ?? [];
+    const asked: string[] = [];
+    const state = { isDown: false, reloads: 0 };
+    const timers: (() => Promise<void>)[] = [];
+    const mark = { hidden: true, textContent: LIVE, addEventListener() {}, setAttribute() {} };
+    const main = { dataset: { live: cursor, about }, childNodes: [], firstChild: null };
+    const parts: Readonly<Record<string, unknown>> = { '[data-live]': main, '[data-pause]': mark };
+    const find = (selector: string) => parts[selector] ?? null;
+    const document = {
+      querySelector: find,
+      querySelectorAll: () => [],
+      getElementById: () => null,
+      addEventListener() {},
+      adoptNode: (node: unknown) => node,
+    };
+    const fetch = async (address: string) => {
+      asked.push(address.replace(/\?.*/, ''));
+      if (state.isDown) throw new TypeError('offline');
+      return world.api.app.request(address, { headers: { cookie } });
+    };
+    const browser = createContext({
+      document,
+      fetch,
+      location: { href: path, reload: () => state.reloads++ },
+      performance: { getEntriesByName: () => [], clearResourceTimings() {} },
+      DOMParser: class {
+        parseFromString = () => document;
+      },
+      Date: { now: world.now },
+      URLSearchParams,
+      setTimeout: (ring: () => Promise<void>) => timers.push(ring),
+    });
+    runInContext((await get(SCRIPT_PATH)).text, browser);
+    /** Resolves to the addresses that the page has asked for meanwhile. */
+    const look = async () => {
+      asked.length = 0;
+      await timers.shift()?.();
+      return [...asked];
+    };
+    return { ...world, state, mark, look };
+  }
+
+  test('is read again after a minute without a change, because what is late or lasts changes with time alone', async () => {
+    const { look, pass } = await openPage('/console');
+
+    expect(await look()).toEqual(['/console/live']);
+    pass(60_000);
+    expect(await look()).toEqual(['/console/live', '/console']);
+    expect(await look()).toEqual(['/console/live']);
+  });
+
+  test.each(['/console', '/console/mutes'])(
+    'asks for a sign-in when its session has ended: %s',
+    async (path) => {
+      const { look, pass, state } = await openPage(path);
+      pass(3_600_001);
+
+      await look();
+
+      expect(state.reloads).toBe(1);
+    },
+  );
+
+  test.each(['/console', '/console/mutes'])(
+    'does not call itself live in an outage, and is read anew after it: %s',
+    async (path) => {
+      const { look, state, mark } = await openPage(path);
+      state.isDown = true;
+      await look();
+      expect(mark.textContent).toBe('▲ Not up to date. Pause');
+
+      state.isDown = false;
+      expect((await look()).at(-1)).toBe(path);
+
+      expect(mark.textContent).toBe(LIVE);
+    },
+  );
 });
 
 describe('actions', () => {
@@ -541,6 +661,19 @@ describe('actions', () => {
       work: 'READ#main',
       sk: OPERATION.project_id,
     });
+  });
+
+  test('say after the end of the session that nothing was done', async () => {
+    const { upstream, signIn, submit, pass } = setUp();
+    const { get, cookie } = await signIn({ validForMs: 1e9 });
+    const fields = hiddenFields((await get(RESTART)).text);
+    pass(3_600_001);
+
+    const answer = await submit(RESTART, fields, { cookie });
+
+    expect(answer.status).toBe(401);
+    expect(await answer.text()).toContain('Your session had ended, so nothing was done.');
+    expect(upstream.sent.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
   test('are neither shown nor accepted without the scope for them', async () => {

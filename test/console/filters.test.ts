@@ -2,9 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
+import { endedWithoutOperations } from '../../shared/records/command-record.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
+import { projectKey } from '../../shared/store/keys.ts';
+import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, commandRecord } from '../builders.ts';
 
@@ -26,11 +28,11 @@ async function setUp() {
     const next = decideNextRecord(undefined, operation, { ...aContext(), nowMs: atMs });
     if (next !== undefined) await store.record(next, undefined);
   };
-  const signIn = async () => {
+  const signIn = async (options: TokenOptions = {}) => {
     const response = await api.app.request('/console/sign-in', {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString(),
+      body: new URLSearchParams({ token: await api.issueToken(options), next: '/console' }).toString(),
     });
     const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
     return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
@@ -41,6 +43,7 @@ async function setUp() {
       revision: 1,
     });
   return {
+    api,
     store,
     countFailures,
     record,
@@ -66,6 +69,9 @@ describe('the charts of the overview', () => {
     expect(range).toContain('7 attempts in 3 hours');
     expect(range).toContain('Filter: from 2026-01-14 05:30:00, until 2026-01-14 08:00:00');
     expect(longAgo).toContain('Nothing is kept of these hours');
+    const since = 'Hours before <time datetime="2026-01-13T13:00:00.000Z"';
+    expect(await get('/console?from=2026-01-13T12:00:00Z')).toContain(since);
+    expect(await get('/console?from=2026-01-13T13:10:00Z')).not.toContain('Hours before');
   });
 });
 
@@ -158,6 +164,46 @@ describe('the commands', () => {
   });
 });
 
+describe('more commands than a page shows', () => {
+  test('leave no place to those that the token may not see, and the page names how far it looks back', async () => {
+    const { store, signIn } = await setUp();
+    const end = async (number: number, project_id: string) => {
+      const ids = { account_id: ACCOUNT_ID, project_id, request_id: `request-${number}` };
+      const command = { ...ids, client_id: 'an-app', call: 'startEndpoint' };
+      await store.record(endedWithoutOperations(command, 'succeeded', NOON_MS - number * 1_000), undefined);
+    };
+    for (let number = 0; number < 51; number++) await end(number, 'quiet-sea-1');
+    await end(60, 'sweet-forest-1');
+
+    const all = await (await signIn())('/console/commands');
+    const limited = await (await signIn({ project_ids: ['sweet-forest-1'] }))('/console/commands');
+
+    expect(all).toMatch(/Commands that ended before <time[^>]*>11:59:11<\/time> are not shown/);
+    expect(limited).toContain('commands/request-60');
+    expect(limited).not.toContain('are not shown');
+  });
+
+  test('say that of those in line only the latest were looked at', async () => {
+    const { api, signIn, setTime } = await setUp();
+    const headers = { authorization: `Bearer ${await api.issueToken()}`, prefer: 'respond-async' };
+    const bound = 'Of the commands that were put in line, only the latest 50 were looked at.';
+    const get = await signIn();
+    const ask = async (number: number) => {
+      setTime(NOON_MS + number * 1_000);
+      const project = `pond-${number}`;
+      api.memory.sync.update({ key: projectKey(ACCOUNT_ID, project), set: { kind: 'project' } });
+      const path = `/api/v2/projects/${project}/endpoints/ep-quiet-pond-a1234567/restart`;
+      expect((await api.app.request(path, { method: 'POST', headers })).status).toBe(202);
+    };
+    for (let number = 0; number < 50; number++) await ask(number);
+    expect(await get('/console/commands')).not.toContain(bound);
+
+    await ask(50);
+
+    expect(await get('/console/commands')).toContain(bound);
+  });
+});
+
 describe('words', () => {
   test('are found across projects: action, status, error and name, all of them in one event', async () => {
     const { record, signIn, setTime } = await setUp();
@@ -176,6 +222,22 @@ describe('words', () => {
     expect(await get('/console/search?q=nothing+like+it')).toContain('no event with all of these words');
   });
 
+  test('and events of a project are found behind many newer events of projects that the token may not see', async () => {
+    const { record, signIn, setTime } = await setUp();
+    await record(idOf(1), NOON_MS - 1_000, { action: 'create_branch', project_id: 'sweet-forest-1' });
+    for (let number = 2; number < 400; number++)
+      await record(idOf(number), NOON_MS + number, { action: 'create_branch' });
+    setTime(NOON_MS + 60_000);
+    const get = await signIn({ project_ids: ['sweet-forest-1'] });
+    const pages = ['/console/events', '/console/search?q=create_branch'];
+
+    for (const path of pages) expect([...idsIn(await get(path))]).toEqual([1]);
+    expect(await get('/console/subscribe')).toContain('of the last 1 events');
+
+    for (let number = 400; number < 1_500; number++) await record(idOf(number), NOON_MS + number);
+    for (const path of pages) expect(await get(path)).toMatch(/1000 changed records, back to/);
+  });
+
   test('of a filter are looked for behind many newer events, and the page names how far', async () => {
     const { record, signIn, setTime } = await setUp();
     await record(idOf(1), NOON_MS - 1_000, { action: 'create_branch' });
@@ -188,7 +250,7 @@ describe('words', () => {
 
     for (let number = 400; number < 1_500; number++) await record(idOf(number), NOON_MS + number);
     const page = await get('/console/events?action=delete_branch');
-    expect(page).toMatch(/tried on 1000 changed records, back to <time[^>]*>12:00:00<\/time>/);
+    expect(page).toMatch(/looked at 1000 changed records, back to <time[^>]*>12:00:00<\/time>/);
     expect(page).toContain('>Older</a>');
   });
 });

@@ -99,6 +99,25 @@ describe('mutes on the console', () => {
     expect(audited).toEqual(expect.arrayContaining(['muteAlerts', 'liftMute']));
   });
 
+  test('are set once by a form that is sent twice, and again by the form of a later page', async () => {
+    const { submit, get } = await setUp();
+    const hidden = async () =>
+      Object.fromEntries(
+        [...(await get(PAGE)).matchAll(/type="hidden" name="(\w+)" value="([^"]+)"/g)].map(
+          ([, name = '', value = '']) => [name, value],
+        ),
+      );
+    const countMutes = async () => [...(await get(PAGE)).matchAll(/\/lift"/g)].length;
+    const mute = { ...(await hidden()), duration_seconds: '3600', reason: 'a move' };
+
+    const answers = [await submit(PAGE, mute), await submit(PAGE, mute)];
+
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    expect(await countMutes()).toBe(1);
+    await submit(PAGE, { ...mute, ...(await hidden()) });
+    expect(await countMutes()).toBe(2);
+  });
+
   test('are refused with the sentence of the API when the place or the time is wrong', async () => {
     const { submit, formKey } = await setUp();
 

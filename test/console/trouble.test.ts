@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { EMPTY_JOURNAL } from '../../shared/records/journal.ts';
 import { decideNextRecord, type Operation } from '../../shared/records/operation-record.ts';
+import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
@@ -176,4 +177,30 @@ test('the page of a project that has moved says so, and does not call it lost', 
   expect(text).toContain('has moved to another account of this bridge');
   expect(text).not.toContain('does not show this project any more');
   expect(text).not.toContain('other</');
+});
+
+test('a project that is gone is not said to fail nowhere, nor to be watched', async () => {
+  const { api, store, get } = await setUp();
+  const { project_id } = anOperation();
+  const gone = { kind: 'project', account_id: ACCOUNT_ID, project_id, is_visible: false } as const;
+  await store.record({ ...gone, ...EMPTY_JOURNAL }, undefined);
+  await store.record({ ...gone, ...EMPTY_JOURNAL, project_id: 'quiet-sea-1', is_visible: true }, undefined);
+  await writeAccountStatus(api.memory, {
+    account_id: ACCOUNT_ID,
+    written_at: minutesAgo(0),
+    last_complete_walk_at: minutesAgo(0),
+    project_count: 1,
+    open_operation_count: 0,
+    requests_per_minute: 300,
+    points: [],
+  });
+
+  const { text } = await get(PROJECT);
+
+  expect(text).toContain('does not show this project any more');
+  expect(text).not.toContain('Nothing that was seen of it fails');
+  expect((await get('/console')).text).toContain('the poller reads 1 of them, and the others count by the');
+  expect((await get('/console/projects?state=healthy')).text).toContain(
+    'A project that is gone stays in this list under the state that it had last.',
+  );
 });

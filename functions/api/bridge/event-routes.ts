@@ -82,8 +82,9 @@ export function eventRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[] 
       },
       async ({ caller, query }, { feed }) => {
         const { limit: most, cursor: from, ...filter } = query;
-        const page = await feed.recent({ limit: most, cursor: from, filter });
-        return { status: 200, body: { events: page.items.filter(isVisibleTo(caller)), cursor: page.next } };
+        const isVisible = isVisibleTo(caller);
+        const page = await feed.recent({ limit: most, cursor: from, filter, isVisible });
+        return { status: 200, body: { events: page.items, cursor: page.next } };
       },
     ),
   ];

@@ -39,6 +39,8 @@ interface FeedPage {
 
 interface RecentRequest extends PageRequest {
   readonly filter?: FeedFilter | undefined;
+  /** The reader sees only these events, and only these count towards the limit. The default is all. */
+  readonly isVisible?: ((event: FeedEvent) => boolean) | undefined;
   /** An event matches when its type, its detail and the name of its project together hold each of these words, in any case. */
   readonly text?: string | undefined;
   /** The names of projects by id, which events do not have. */
@@ -119,13 +121,17 @@ export function createEventFeed(
       return { events, hasMore: next !== undefined, cursor: encodeCursor(reached) };
     },
 
-    async recent({ limit, cursor, filter = {}, text, names, from, until, queriesMax = QUERIES_MAX }) {
+    async recent({ limit, cursor, filter = {}, text, names, from, until, ...bounds }) {
+      const { isVisible = () => true, queriesMax = QUERIES_MAX } = bounds;
       let start =
         cursor === undefined
           ? until && positionBefore(accountId, until)
           : decodeCursor(recentCursor(accountId), cursor).start;
       const isWanted = (event: FeedEvent) =>
-        fits(event, filter) && hasText(event, text, names) && isBetween(event, from, until);
+        isVisible(event) &&
+        fits(event, filter) &&
+        hasText(event, text, names) &&
+        isBetween(event, from, until);
       const items: FeedEvent[] = [];
       let backTo: string | undefined;
       for (let count = 0; count < queriesMax; count++) {

@@ -41,6 +41,36 @@ describe('a person', () => {
     expect(behindProxy.headers.get('set-cookie')).toContain('bridge_sign_in=');
   });
 
+  test('behind a proxy sends forms from the address of the settings, and from no other site', async () => {
+    const settings = { base_url: 'https://bridge.example' };
+    const { api } = await startBridgeWithProvider({ settings });
+    const token = await api.issueToken();
+    const send = (path: string, origin: string, fields: Readonly<Record<string, string>>, cookie = '') =>
+      api.app.request(`https://gateway.example${path}`, {
+        method: 'POST',
+        headers: { origin, cookie },
+        body: new URLSearchParams(fields),
+      });
+
+    const foreign = await send('/console/sign-in', 'https://evil.example', { token, next: '/console' });
+    const signedIn = await send('/console/sign-in', settings.base_url, { token, next: '/console' });
+    const [cookie = ''] = signedIn.headers.get('set-cookie')?.split(';') ?? [];
+    const page = await api.app.request('https://gateway.example/console/mutes', { headers: { cookie } });
+    const [, form_key = ''] = /name="form_key" value="([^"]+)"/.exec(await page.text()) ?? [];
+    const mute = { form_key, duration_seconds: '3600', reason: 'a move' };
+    const answers = [
+      await send('/console/mutes', 'https://evil.example', mute, cookie),
+      await send('/console/mutes', 'null', mute, cookie),
+      await send('/console/mutes', settings.base_url, mute, cookie),
+      await send('/console/sign-out', 'https://evil.example', { form_key }, cookie),
+      await send('/console/sign-out', settings.base_url, { form_key }, cookie),
+    ];
+
+    expect([foreign.status, signedIn.status]).toEqual([401, 303]);
+    expect(await foreign.text()).toContain('The form came from another address than that of this console');
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 303, 403, 303]);
+  });
+
   test('may do what the first of their roles allows, and nothing of another role', async () => {
     const { provider, origin, signIn } = await startBridgeWithProvider();
     provider.setClaims({ groups: ['no-reading', 'team-blue'] });

@@ -9,11 +9,15 @@ const REFRESH_BYTES_PER_MINUTE = 65_000;
 /** A list whose rows are no events is asked for this often at most. */
 const TIMED_REFRESH_MS = 10_000;
 
+/** A page is read again after this time without a change, because what is late or lasts changes with time alone. */
+const REFRESH_MS_MAX = 60_000;
+
 export const SCRIPT = `
 const live = document.querySelector('[data-live]');
 const mark = document.querySelector('[data-pause]');
 let cursor = live?.dataset.live;
 let waitMs = 2000;
+let refreshedAt = Date.now();
 let isPaused = false;
 const keyOf = (node) => node.nodeType !== 1 ? '' : node.id || (node.matches('tr, li') ? [...node.querySelectorAll('[id], a[href]')].map((each) => each.id || each.getAttribute('href')).join(' ') : '');
 const patch = (old, next) => {
@@ -44,14 +48,19 @@ const patchChildren = (old, next) => {
   }
   while (at !== null) drop();
 };
+const read = async (address) => {
+  const response = await fetch(address);
+  if (response.status === 401) location.reload();
+  if (!response.ok) throw new Error(address + ' was answered with ' + response.status);
+  return response;
+};
 const refresh = async () => {
-  const response = await fetch(location.href);
-  if (!response.ok) throw new Error('The page cannot be read now');
-  const text = await response.text();
+  const text = await (await read(location.href)).text();
   const next = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-live]');
   if (next === null) return location.reload();
   patchChildren(live, document.adoptNode(next));
   offerCopies();
+  refreshedAt = Date.now();
   const sent = performance.getEntriesByName(location.href).at(-1)?.transferSize || text.length;
   performance.clearResourceTimings();
   waitMs = Math.max(2000, (sent / ${REFRESH_BYTES_PER_MINUTE}) * 60000);
@@ -64,23 +73,22 @@ const look = async () => {
     waitMs = Math.max(waitMs, ${TIMED_REFRESH_MS});
     return;
   }
-  const response = await fetch('/console/live?' + new URLSearchParams({ cursor, about: live.dataset.about ?? '' }));
-  if (response.status === 401) return location.reload();
-  if (!response.ok) { waitMs = Math.min(waitMs * 2, 60000); return; }
+  const response = await read('/console/live?' + new URLSearchParams({ cursor, about: live.dataset.about ?? '' }));
   const answer = await response.json();
   cursor = answer.cursor;
   waitMs = 2000;
-  if (answer.changed) await refresh();
+  if (answer.changed || Date.now() - refreshedAt >= ${REFRESH_MS_MAX}) await refresh();
 };
+const showMark = () => { mark.textContent = isPaused ? '○ Paused. Go on' : refreshedAt === 0 ? '▲ Not up to date. Pause' : '● Live. Pause'; };
 if (live !== null && cursor) {
-  const loop = () => look().catch(() => { waitMs = Math.min(waitMs * 2, 60000); }).finally(() => setTimeout(loop, waitMs));
+  const loop = () => look().catch(() => { refreshedAt = 0; waitMs = Math.min(waitMs * 2, 60000); }).finally(() => { showMark(); setTimeout(loop, waitMs); });
   setTimeout(loop, waitMs);
   document.addEventListener('visibilitychange', () => { if (!document.hidden) waitMs = 500; });
   mark.hidden = false;
   mark.addEventListener('click', () => {
     isPaused = !isPaused;
     mark.setAttribute('aria-pressed', String(isPaused));
-    mark.textContent = isPaused ? '○ Paused. Go on' : '● Live. Pause';
+    showMark();
   });
 }
 const offerCopies = () => { for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false; };
@@ -116,10 +124,8 @@ const own = document.querySelector('[data-own-zone]');
 if (own !== null) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const select = document.getElementById('tz');
-  if ([...select.options].some((option) => option.value === zone)) {
-    own.hidden = false;
-    own.textContent = 'Use ' + zone + ', the zone of this browser';
-    own.addEventListener('click', () => { select.value = zone; });
-  }
+  own.hidden = false;
+  own.textContent = 'Use ' + zone + ', the zone of this browser';
+  own.addEventListener('click', () => { select.add(new Option(zone)); select.value = zone; });
 }
 `;

@@ -144,7 +144,7 @@ const KNOWN: ReadonlySet<string> = new Set(ZONES);
 
 /** An unknown zone counts as none. */
 export function zoneOf(c: Context): string {
-  return askedZone(c) ?? knownTime(getCookie(c, ZONE_COOKIE)) ?? DEFAULT_ZONE;
+  return askedZone(c) ?? knownZone(getCookie(c, ZONE_COOKIE)) ?? DEFAULT_ZONE;
 }
 
 /** Keeps the zone that an address asks for, so that the next pages have it, too. */
@@ -156,11 +156,18 @@ export function keepZone(c: Context): void {
 }
 
 function askedZone(c: Context): string | undefined {
-  return knownTime(c.req.query(ZONE_QUERY));
+  return knownZone(c.req.query(ZONE_QUERY));
 }
 
-function knownTime(zone: string | undefined): string | undefined {
-  return zone !== undefined && KNOWN.has(zone) ? zone : undefined;
+/** A zone can have several names, such as `Asia/Kolkata`, of which the list has one. */
+function knownZone(zone: string | undefined): string | undefined {
+  if (zone === undefined || KNOWN.has(zone)) return zone;
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions();
+    return KNOWN.has(timeZone) ? timeZone : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns a duration such as `480 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min` or `3 days`, rounded to its smallest unit. */

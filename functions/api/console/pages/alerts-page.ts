@@ -47,7 +47,7 @@ export function buildAlerts(deps: AlertsDeps): BuildPage {
     const at = pageTimeOf(c, deps.clock);
     const content = html`<h1>Alerts</h1>
 <h2 id="channels">Channels</h2>
-${channelTable(channels, key, at)}
+${channelTable(channels, { key, seesAll: caller.projectIds === undefined, at })}
 <h2>What was told</h2>
 ${latest.length === 0 ? empty(`None of the latest ${LISTED_ALERTS_MAX} alerts of each channel is about what you may see.`) : toldTable(latest.slice(0, TOLD_PER_PAGE), names, at)}
 <p class="quiet">The page looks at the latest ${LISTED_ALERTS_MAX} alerts of each channel, and shows ${TOLD_PER_PAGE} at most. Alerts are kept for 40 days. A digest counts as one line for each of its alerts.</p>`;
@@ -65,31 +65,48 @@ function isAbout(caller: Caller, { account_id, project_id }: ToldAlert['notice']
   return project_id === undefined ? caller.projectIds === undefined : maySee(caller, project_id);
 }
 
-function channelTable(channels: readonly ChannelStanding[], key: string | undefined, at: PageTime): Html {
+interface ChannelView {
+  /** The visitor sees the button that tries a channel only with this key. */
+  readonly key: string | undefined;
+  /** It is false when the visitor sees some projects only, and so no counts of all. */
+  readonly seesAll: boolean;
+  readonly at: PageTime;
+}
+
+function channelTable(channels: readonly ChannelStanding[], view: ChannelView): Html {
+  const { key, at } = view;
   return html`<table class="stack"><thead><tr><th>Channel</th><th>State</th><th>Last success</th><th>Waiting</th><th>Try it</th></tr></thead>
 <tbody>${channels.map((channel) => {
-    const { told, waitingCount, oldestWaitingAt } = channel;
+    const { told } = channel;
     const last = told.find(({ outcome }) => outcome === 'reported')?.outcome_at_ms;
-    return html`<tr id="channel-${channel.channel}"><td><b>${channel.channel}</b></td><td>${stateOf(channel, last, at)}</td>
-<td data-label="Last success">${last === undefined ? html`<span class="quiet">none in 40 days</span>` : timeAndAge(isoTimeOf(last), at)}</td>
-<td data-label="Waiting">${waitingCount === 0 ? html`<span class="quiet">nothing</span>` : html`${waitingCount >= LISTED_ALERTS_MAX ? `at least ${counted(waitingCount, 'alert')}` : counted(waitingCount, 'alert')}, the oldest for ${age(oldestWaitingAt, at).replace(' ago', '')}`}</td>
+    const none = told.length === 0 ? 'none in 40 days' : `none among the latest ${LISTED_ALERTS_MAX}`;
+    return html`<tr id="channel-${channel.channel}"><td><b>${channel.channel}</b></td><td>${stateOf(channel, at)}</td>
+<td data-label="Last success">${last === undefined ? html`<span class="quiet">${none}</span>` : timeAndAge(isoTimeOf(last), at)}</td>
+<td data-label="Waiting">${waitingOf(channel, view)}</td>
 <td>${key === undefined ? html`<span class="quiet">needs alerts:mute</span>` : html`<form method="post" action="/console/alerts/${channel.channel}/test"><input type="hidden" name="form_key" value="${key}"><button>Send a test<span class="only-read"> on ${channel.channel}</span></button></form>`}</td></tr>`;
   })}</tbody></table>
 <p class="quiet">A test rings people, within a minute, and says that nothing has happened. Alerts that wait may be muted, or gathered with others.</p>`;
 }
 
-function stateOf(
-  { waitingSinceMs, lastReason }: ChannelStanding,
-  last: number | undefined,
-  at: PageTime,
-): Html {
+function waitingOf({ waitingCount, oldestWaitingAt }: ChannelStanding, { seesAll, at }: ChannelView): Html {
+  if (!seesAll) return html`<span class="quiet">needs all projects</span>`;
+  if (waitingCount === 0) return html`<span class="quiet">nothing</span>`;
+  const atLeast = waitingCount >= LISTED_ALERTS_MAX ? 'at least ' : '';
+  return html`${atLeast}${counted(waitingCount, 'alert')}, the oldest for ${age(oldestWaitingAt, at).replace(' ago', '')}`;
+}
+
+function stateOf({ waitingSinceMs, lastReason, told }: ChannelStanding, at: PageTime): Html {
   const deafMs = deafMsOf({ waiting_since_ms: waitingSinceMs }, at.nowMs);
   const since = waitingSinceMs === undefined ? '' : timeAndAge(isoTimeOf(waitingSinceMs), at);
-  const answer = lastReason === undefined ? '' : html`<br><span class="quiet">answer: ${lastReason}</span>`;
-  if (deafMs >= DEAF_MS) return html`${stateBadge('bad', '▲', 'takes nothing')} since ${since}${answer}`;
-  if (deafMs > 0) return html`${stateBadge('busy', '◐', 'tries again')}${answer}`;
-  return last === undefined
-    ? stateBadge('odd', '?', 'not used yet, or not set up')
+  const answer = (reason: string | undefined) =>
+    reason === undefined ? '' : html`<br><span class="quiet">answer: ${reason}</span>`;
+  if (deafMs >= DEAF_MS)
+    return html`${stateBadge('bad', '▲', 'takes nothing')} since ${since}${answer(lastReason)}`;
+  if (deafMs > 0) return html`${stateBadge('busy', '◐', 'tries again')}${answer(lastReason)}`;
+  const [latest] = told;
+  if (latest === undefined) return stateBadge('odd', '?', 'not used yet, or not set up');
+  return latest.outcome === 'refused'
+    ? html`${stateBadge('bad', '▲', 'refused its latest alert')}${answer(latest.reason)}`
     : stateBadge('good', '●', 'works');
 }
 

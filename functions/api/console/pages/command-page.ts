@@ -8,7 +8,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { empty, facts, type Html, operationPath } from '../html/markup.ts';
 import { badge, projectCrumbs } from '../html/records.ts';
-import { type PageTime, timeAndAge } from '../html/times.ts';
+import { type PageTime, timeAndAge, timeAndRest } from '../html/times.ts';
 import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';
 import { type BuildPage, checkReading, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
 import { type RouteDeps, readBridge } from './visitor-calls.ts';
@@ -69,7 +69,8 @@ export function buildCommand(deps: CommandDeps): BuildPage {
     return {
       title: `Command ${callOf(view)}`,
       section: '/console/commands',
-      about: projectId,
+      // No event tells of a decision, nor of a place in the line.
+      about: read.record === undefined && isUnderWay(read.queued?.state ?? '') ? 'time' : projectId,
       content: commandPage(view),
     };
   };
@@ -114,7 +115,7 @@ ${facts([
   ['Accepted', queued && timeAndAge(queued.accepted_at, at)],
   ['Sent', record && record.operation_ids.length > 0 ? timeAndAge(record.sent_at, at) : undefined],
   ['Commands before it', queued?.commands_before],
-  ['Is not sent after', queued && isUnderWay(queued.state) ? timeAndAge(queued.deadline_at, at) : undefined],
+  ['Is not sent after', queued && isUnderWay(queued.state) ? timeAndRest(queued.deadline_at, at) : undefined],
   ['Command', html`<span class="id">${requestId}</span>`],
   ['Waiting workflow', view.callback && callbackText(view.callback)],
   ['Audit', auditLink(view, clientId)],

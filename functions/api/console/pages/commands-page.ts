@@ -27,7 +27,7 @@ export interface CommandsDeps extends RefusalDeps, RouteDeps {
   readonly clock: Clock;
 }
 
-/** The page shows at most this many commands of each source. The audit has all of them. */
+/** The page shows at most this many commands of each source, and says so. The audit has all of them. */
 const COMMANDS_MAX = 50;
 
 interface CommandRow {
@@ -45,7 +45,7 @@ export function buildCommands(deps: CommandsDeps): BuildPage {
     const { caller, model } = visitor;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const text = (c.req.query('text') ?? '').slice(0, 100).trim();
-    const [{ rows, backTo }, names, freeze] = await Promise.all([
+    const [{ rows, backTo, isLineWhole }, names, freeze] = await Promise.all([
       readCommands(visitor),
       model.projectNames(),
       readFreeze(deps, caller),
@@ -60,6 +60,7 @@ ${freezeNotice(model.accountId, freeze)}
 <p class="quiet">What was sent through this bridge and started operations, newest first.${mayAudit ? html` The <a href="/console/audit">audit</a> has everything that was asked for.` : ''}</p>
 ${filterFold(chosen, filterForm(text, range, at))}
 ${shown.length === 0 ? empty(chosen.every((each) => each === '') ? 'No command was sent lately.' : 'No command matches.') : commandTable(model.accountId, shown, { names, at })}
+${isLineWhole ? '' : html`<p class="quiet">Of the commands that were put in line, only the latest ${COMMANDS_MAX} were looked at.</p>`}
 ${backTo === undefined ? '' : html`<p class="quiet">Commands that ended before ${time(backTo, at)} are not shown.</p>`}`;
     return { title: 'Commands', about: '*', content };
   };
@@ -68,13 +69,18 @@ ${backTo === undefined ? '' : html`<p class="quiet">Commands that ended before $
 async function readCommands({ caller, model }: Visitor): Promise<{
   readonly rows: readonly CommandRow[];
   readonly backTo: string | undefined;
+  readonly isLineWhole: boolean;
 }> {
   const [queued, work, changes] = await Promise.all([
     model.queuedCommands({ limit: COMMANDS_MAX }),
     model.workAtHand(),
     model.changes(),
   ]);
-  const changed = changes.records.filter(({ kind }) => kind === 'command').slice(0, COMMANDS_MAX);
+  const visible = changes.records.filter(
+    ({ kind, projectId }) => kind === 'command' && maySee(caller, projectId),
+  );
+  const changed = visible.slice(0, COMMANDS_MAX);
+  const backTo = visible.length > COMMANDS_MAX ? changed.at(-1)?.changed_at : changes.back_to;
   const settled = await readRecords(model, changed);
   const rows = new Map<string, CommandRow>();
   for (const record of [...settled, ...work.commands]) rows.set(record.request_id, rowOfRecord(record));
@@ -83,8 +89,12 @@ async function readCommands({ caller, model }: Visitor): Promise<{
     const ids = { requestId: command_id, projectId: project_id, clientId: client_id };
     rows.set(command_id, { ...ids, call, state: shown, since: accepted_at });
   }
-  const visible = [...rows.values()].filter(({ projectId }) => maySee(caller, projectId));
-  return { rows: visible.toSorted((a, b) => b.since.localeCompare(a.since)), backTo: changes.back_to };
+  const shown = [...rows.values()].filter(({ projectId }) => maySee(caller, projectId));
+  return {
+    rows: shown.toSorted((a, b) => b.since.localeCompare(a.since)),
+    backTo,
+    isLineWhole: queued.next === undefined,
+  };
 }
 
 async function readRecords(

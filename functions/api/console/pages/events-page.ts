@@ -35,11 +35,11 @@ export function buildEvents(deps: EventsDeps): BuildPage {
     const range = timeRangeOf(c);
     const text = c.req.query('text')?.slice(0, 100).trim() || undefined;
     const names = await model.projectNames();
-    const isNarrow = text !== undefined || Object.values(filter).some((value) => value !== undefined);
-    const request = { limit: EVENTS_PER_PAGE, cursor, filter, text, names, ...range };
+    const isNarrow = [text, caller.projectIds, ...Object.values(filter)].some((value) => value !== undefined);
+    const isVisible = isVisibleTo(caller);
+    const request = { limit: EVENTS_PER_PAGE, cursor, filter, isVisible, text, names, ...range };
     const queriesMax = isNarrow ? SEARCH_QUERIES_MAX : undefined;
-    const { items, next, back_to } = await model.feed.recent({ ...request, queriesMax });
-    const events = items.filter(isVisibleTo(caller));
+    const { items: events, next, back_to } = await model.feed.recent({ ...request, queriesMax });
     const content = eventsPage({
       accountId: model.accountId,
       names,
@@ -63,7 +63,7 @@ function eventsPage(view: {
   readonly range: TimeRange;
   readonly text: string | undefined;
   readonly more: string | undefined;
-  /** The filter was not tried on what changed before this time. */
+  /** What changed before this time was not looked at. */
   readonly backTo: string | undefined;
   readonly at: PageTime;
 }): Html {
@@ -76,7 +76,7 @@ function eventsPage(view: {
 ${filterFold(chosen, filterForm('/console/events', filter, 'Show', html`<div><label for="text">Words</label><input id="text" name="text" value="${text ?? ''}" size="18" maxlength="100"></div>${timeRangeFields(range, at.zone)}`))}
 ${range.until === undefined ? '' : html`<p class="quiet">Events of an operation that changed again more than an hour after the end of the range are not in this list. Its own page has them.</p>`}
 ${events.length === 0 ? empty(backTo === undefined ? 'No event matches.' : 'No event matches so far.') : eventTable(view, events, at)}
-${backTo === undefined ? '' : html`<p class="quiet">The filter was tried on ${EVENTS_PER_PAGE * SEARCH_QUERIES_MAX} changed records, back to ${time(backTo, at)}. "Older" goes on from there.</p>`}
+${backTo === undefined ? '' : html`<p class="quiet">The page has looked at ${EVENTS_PER_PAGE * SEARCH_QUERIES_MAX} changed records, back to ${time(backTo, at)}. "Older" goes on from there.</p>`}
 ${more === undefined ? '' : html`<p><a class="button" href="?${[whole, `cursor=${more}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }
 

@@ -40,6 +40,8 @@ interface MutesView {
   readonly action: string;
   /** The visitor sees the forms only with this key. */
   readonly key: string | undefined;
+  /** A form that is sent twice with this key sets one mute. */
+  readonly commandKey: string;
   readonly at: PageTime;
 }
 
@@ -63,7 +65,8 @@ export function buildMutes(deps: MutesDeps): BuildPage {
     const { mutes = [] } = (answer ?? {}) as { mutes?: readonly ShownMute[] };
     const key = caller.scopes.has('alerts:mute') ? formKey(session, pepper) : undefined;
     const asked = (name: string) => (c.req.query(name) ?? '').slice(0, 100).trim();
-    const view = { mutes, names, project: asked('project_id'), action: asked('action'), key };
+    const place = { project: asked('project_id'), action: asked('action') };
+    const view = { mutes, names, ...place, key, commandKey: deps.newId() };
     const at = pageTimeOf(c, deps.clock);
     return { title: 'Mutes', about: 'time', content: mutesPage({ accountId: model.accountId, at, ...view }) };
   };
@@ -117,8 +120,8 @@ function scopeOf(accountId: string, mute: ShownMute, names: ReadonlyMap<string, 
   return html`${mute.action ?? 'all actions'} in ${where}${mute.incident_id === undefined ? '' : html` <span class="quiet">this incident only</span>`}`;
 }
 
-function muteForm({ project, action }: MutesView, key: string): Html {
-  return html`<form class="filter" method="post" action="${mutesPath({})}"><input type="hidden" name="form_key" value="${key}">
+function muteForm({ project, action, commandKey }: MutesView, key: string): Html {
+  return html`<form class="filter" id="mute" method="post" action="${mutesPath({})}"><input type="hidden" name="form_key" value="${key}"><input type="hidden" name="command_key" value="${commandKey}">
 <div><label for="project_id">Project id (empty: all)</label><input id="project_id" name="project_id" value="${project}" size="26" maxlength="100"></div>
 <div><label for="action">Action (empty: all)</label><input id="action" name="action" value="${action}" size="18" maxlength="100"></div>
 <div><label for="duration_seconds">For</label><select id="duration_seconds" name="duration_seconds">${DURATIONS.map(([seconds, name]) => html`<option value="${seconds}">${name}</option>`)}</select></div>
@@ -159,7 +162,7 @@ async function send(
   const answer = await deps.call(route, {
     caller: visitor.caller,
     ids: mute_id === undefined ? {} : { mute_id },
-    ...(routeId === 'muteAlerts' && { body: muteIn(form) }),
+    ...(routeId === 'muteAlerts' && { idempotencyKey: form.get('command_key') ?? '', body: muteIn(form) }),
   });
   return showOutcome(c, visitor, answer, {
     what: 'The mute',

@@ -224,15 +224,20 @@ function muteLink({ record, mayMute }: OperationView): Html | '' {
   return html`<a class="button" href="${path}">Mute</a>`;
 }
 
-/** Shows every status, oldest first, with how the bridge came to know it and how long it lasted. */
+/** An operation that fails all day has more states and attempts than people read. */
+const ROWS_MAX = 50;
+
+/** Shows the latest states, oldest first, with how the bridge came to know it and how long it lasted. */
 function historyTable({ record, events, at }: OperationView): Html {
   if (events.length === 0)
     return empty('It had ended before the bridge first saw this account, so no event reports it.');
   const changes = new Map(stateChanges(record).map((change) => [change.id, change]));
   const timeOf = (event: FeedEvent) => changes.get(event.id)?.operation_updated_at ?? event.time;
-  return html`<table class="stack"><thead><tr><th>When, by the upstream</th><th>What</th><th>Seen</th><th>Event</th></tr></thead>
-<tbody>${events.map((event, index) => {
-    const next = events[index + 1];
+  const shown = events.slice(-ROWS_MAX);
+  return html`${shown.length === events.length ? '' : html`<p class="quiet">The latest ${ROWS_MAX} of ${events.length} events are shown. The text for support has every state.</p>`}
+<table class="stack"><thead><tr><th>When, by the upstream</th><th>What</th><th>Seen</th><th>Event</th></tr></thead>
+<tbody>${shown.map((event, index) => {
+    const next = shown[index + 1];
     const lastedMs = next && Math.max(0, Date.parse(timeOf(next)) - Date.parse(timeOf(event)));
     const change = changes.get(event.id);
     return html`<tr><td>${time(timeOf(event), at)}</td>
@@ -269,9 +274,11 @@ function attemptTable({
 }): Html | '' {
   if (record.failures_count === 0) return '';
   const attempts = attemptsOf(record);
+  const shown = attempts.slice(-ROWS_MAX);
   return html`<h2>Attempts</h2>
+${shown.length === attempts.length ? '' : html`<p class="quiet">Attempts before number ${shown[0]?.first} are not shown.</p>`}
 <table class="stack"><thead><tr><th>Attempt</th><th>Outcome</th><th>When, by the upstream</th><th>Error</th></tr></thead>
-<tbody>${attempts.map(
+<tbody>${shown.map(
     ({
       first,
       last,

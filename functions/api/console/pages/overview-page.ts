@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import { type CountedHour, hourStartMs } from '../../../../shared/insights/hour-counts.ts';
 import type { AccountStatus } from '../../../../shared/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
-import { DAY_MS } from '../../../../shared/records/time.ts';
+import { DAY_MS, isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Health } from '../../bridge/health-routes.ts';
 import { barChart, shareBar } from '../html/charts.ts';
 import {
@@ -23,6 +23,7 @@ import {
   type PageTime,
   rangeWords,
   type TimeRange,
+  time,
   timeAndAge,
   timeRangeFields,
   timeRangeOf,
@@ -178,7 +179,13 @@ function charts(overview: Overview): Html {
   const words = rangeWords(range, at.zone);
   return html`<h2 id="charts">${words.length === 0 ? 'The last day' : `Hours ${words.join(' ')}`}</h2>
 ${chartedHours.length === 0 ? empty('Nothing is kept of these hours: the counts of an hour are kept for two days.') : hourCharts(overview)}
+${forgottenHours(overview)}
 ${filterFold(words, html`<form class="filter" action="/console#charts">${timeRangeFields(range, at.zone)}<button>Show</button></form>`)}`;
+}
+
+function forgottenHours({ range: { from }, chartedHours: [first], at }: Overview): Html | '' {
+  if (from === undefined || first === undefined || Date.parse(from) >= hourStartMs(first.hour)) return '';
+  return html`<p class="quiet">Hours before ${time(isoTimeOf(hourStartMs(first.hour)), at)} are not shown: the counts of an hour are kept for two days.</p>`;
 }
 
 function hourCharts({ chartedHours, seesAll, at }: Overview): Html {
@@ -193,7 +200,7 @@ ${seesAll ? barChart({ id: 'started-hours', title: 'Operations started an hour',
 </div>`;
 }
 
-function projectsAtAGlance({ projects, areProjectsWhole }: Overview): Html {
+function projectsAtAGlance({ projects, areProjectsWhole, status, seesAll }: Overview): Html {
   if (projects.length === 0) return empty('No project has been seen yet.');
   const counts = countByState(projects);
   const parts = PROJECT_PARTS.map(({ state, tone }) => ({
@@ -202,8 +209,9 @@ function projectsAtAGlance({ projects, areProjectsWhole }: Overview): Html {
     tone,
     path: projectsPath({ state }),
   }));
+  const isAnyGone = seesAll && status !== undefined && projects.length > status.project_count;
   const runningCount = projects.filter(({ isRunning: runs }) => runs).length;
-  return html`<p><a href="${projectsPath({})}">${areProjectsWhole ? '' : 'At least '}${counted(projects.length, 'project')}</a>${runningCount === 0 ? '' : html`; something runs in <a href="${projectsPath({ state: 'running' })}">${runningCount} of them</a>`}</p>
+  return html`<p><a href="${projectsPath({})}">${areProjectsWhole ? '' : 'At least '}${counted(projects.length, 'project')}</a>${runningCount === 0 ? '' : html`; something runs in <a href="${projectsPath({ state: 'running' })}">${runningCount} of them</a>`}${isAnyGone ? `; the poller reads ${status.project_count} of them, and the others count by the state that they had last` : ''}</p>
 ${shareBar('Projects by state', parts)}`;
 }
 

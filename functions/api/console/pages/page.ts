@@ -136,7 +136,11 @@ export function forVisitors<Deps extends VisitorDeps>(
 ): (c: Context) => Promise<Response> {
   return async (c) => {
     const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : handle(deps, c, visitor);
+    if (visitor !== undefined) return handle(deps, c, visitor);
+    return showSignIn(
+      c,
+      c.req.method === 'POST' ? 'Your session had ended, so nothing was done.' : undefined,
+    );
   };
 }
 

@@ -139,7 +139,7 @@ ${pageHead(name ?? projectId, readForm(view))}
 ${name === undefined || name === projectId ? '' : html`<p class="id quiet">${projectId}</p>`}
 ${isGone ? goneNotice(view) : ''}
 ${view.isReadRequested ? html`<p class="notice" role="status">The poller was asked. New operations appear on this page.</p>` : ''}
-${troubleVerdict(found, view.isRead)}
+${isGone && found.troubles.length === 0 ? '' : troubleVerdict(found, view.isRead)}
 ${troubleSections(view, found)}
 ${running.length === 0 ? '' : html`<h2>What runs now</h2>${tableOf(accountId, running.toReversed().slice(0, OPERATIONS_PER_PAGE), at)}`}
 <h2>Computes</h2>

@@ -95,11 +95,12 @@ async function goneProjects(model: ReadModel, rows: readonly ProjectRow[]): Prom
 }
 
 function projectsPage(list: ProjectList): Html {
-  const { filter, rows, chosenCount, isWhole } = list;
+  const { filter, rows, chosenCount, gone, isWhole } = list;
   return html`<h1>Projects</h1>
 ${filterForm(filter)}
 <p class="quiet" role="status">${counted(chosenCount, 'project')}${isWhole ? '' : '. The account has more projects or open operations than were looked at, so some states may be missing'}.</p>
 ${rows.length === 0 ? empty('No project matches. A shorter text, or another state, may.') : tableOf(list)}
+${gone.size === 0 ? '' : html`<p class="quiet">A project that is gone stays in this list under the state that it had last.</p>`}
 ${pager(list)}`;
 }
 

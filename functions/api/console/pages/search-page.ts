@@ -79,9 +79,10 @@ async function search(
   const visible = records.filter(({ projectId }) => maySee(caller, projectId));
   const matches = searchMatches(text, projects, visible);
   // The text is the id of something, whose page opens at once, so no words are searched for.
-  const request = { limit: RECORDS_PER_QUERY, text, names, queriesMax: SEARCH_QUERIES_MAX };
+  const isVisible = isVisibleTo(caller);
+  const request = { limit: RECORDS_PER_QUERY, isVisible, text, names, queriesMax: SEARCH_QUERIES_MAX };
   const words = matches.exact === undefined ? await model.feed.recent(request) : undefined;
-  const events = (words?.items ?? []).filter(isVisibleTo(caller)).slice(0, EVENTS_SHOWN_MAX);
+  const events = (words?.items ?? []).slice(0, EVENTS_SHOWN_MAX);
   return { accountId: model.accountId, matches, names, events, eventsBackTo: words?.back_to, backTo };
 }
 

@@ -94,10 +94,10 @@ async function subscriptionOf(c: Context, visitor: Visitor, { choice, chosen, de
   const { summary, pattern, file } = chosen;
   const { model } = visitor;
   const [{ items }, names] = await Promise.all([
-    model.feed.recent({ limit: TRIED_EVENTS }),
+    model.feed.recent({ limit: TRIED_EVENTS, isVisible: isVisibleTo(visitor.caller) }),
     model.projectNames(),
   ]);
-  const recent = items.filter(isVisibleTo(visitor.caller)).slice(0, TRIED_EVENTS);
+  const recent = items.slice(0, TRIED_EVENTS);
   const at = pageTimeOf(c, deps.clock);
   const query = queryOfChoice(choice);
   return html`<p class="notice">${summary}</p>

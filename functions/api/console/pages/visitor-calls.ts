@@ -98,7 +98,8 @@ export async function genuineForm(
 ): Promise<URLSearchParams | undefined> {
   const form = await formOf(c);
   const { session, pepper } = visitor;
-  if (form !== undefined && isOwnOrigin(c) && isFormKey(form.get('form_key'), session, pepper)) return form;
+  if (form !== undefined && isOwnOrigin(c, deps) && isFormKey(form.get('form_key'), session, pepper))
+    return form;
   noteVisitorRefusal(deps, visitor, 'form-refused', call);
   return undefined;
 }

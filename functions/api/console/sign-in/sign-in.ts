@@ -53,6 +53,7 @@ import {
   isOwnPath,
   noteSession,
   noteVisitorRefusal,
+  type RefusalDeps,
   type SessionTraceDeps,
   startElsewhere,
   type Visitor,
@@ -177,6 +178,11 @@ export interface TokenSignInDeps extends BeginSessionDeps {
 const TOO_LARGE =
   'This token names more projects than a session can hold. Use a token for fewer projects or for all of them, or a token of the bridge.';
 
+const NOT_VALID = 'This token is not valid here: it may be mistyped, expired or revoked.';
+
+const FOREIGN =
+  'The form came from another address than that of this console, so the token was not looked at. Behind a proxy, api.sign_in.base_url has to name the address that browsers use.';
+
 export function addTokenSignIn(app: Hono, deps: TokenSignInDeps): void {
   app.get('/sign-in', (c) => c.redirect('/console'));
   app.post('/sign-in', (c) => signInVisitor(deps, c));
@@ -185,11 +191,12 @@ export function addTokenSignIn(app: Hono, deps: TokenSignInDeps): void {
 async function signInVisitor(deps: TokenSignInDeps, c: Context): Promise<Response> {
   const form = await formOf(c);
   const [token, next] = [(form?.get('token') ?? '').trim(), form?.get('next') ?? ''];
-  const caller = isOwnOrigin(c) ? await deps.authenticator.authenticate(token) : undefined;
+  const isOwn = isOwnOrigin(c, deps);
+  const caller = isOwn ? await deps.authenticator.authenticate(token) : undefined;
   if (caller === undefined) {
     const asker = { request_id: deps.newId(), call: 'consoleSignIn', token_id: tokenIdOf(token) };
     noteRefusal(deps.telemetry, 'sign-in-refused', asker);
-    return showSignIn(c, 'This token is not valid here: it may be mistyped, expired or revoked.');
+    return showSignIn(c, isOwn ? NOT_VALID : FOREIGN);
   }
   const nowMs = deps.clock.now();
   const session = sessionOf(caller, { id: deps.newId(), tokenId: tokenIdOf(token), nowMs });
@@ -226,8 +233,6 @@ export interface SignOutDeps extends VisitorDeps, SessionTraceDeps {
   readonly endedSessions: EndedSessions;
   /** It is undefined when people sign in with a token alone. */
   readonly provider: IdentityProvider | undefined;
-  /** Browsers reach the console here, when that is not the address of the request. */
-  readonly consoleBaseUrl: string | undefined;
 }
 
 const NOT_SIGNED_OUT = messagePage(
@@ -246,7 +251,7 @@ export function addSignOut(app: Hono, deps: SignOutDeps): void {
 
 async function signOut(deps: SignOutDeps, c: Context): Promise<Response> {
   const visitor = await visitorOf(deps, c);
-  if (visitor !== undefined && !(await isOwnForm(c, visitor))) {
+  if (visitor !== undefined && !(await isOwnForm(deps, c, visitor))) {
     noteVisitorRefusal(deps, visitor, 'form-refused', 'consoleSignOut');
     return showPage(c, visitor, NOT_SIGNED_OUT);
   }
@@ -274,8 +279,8 @@ async function signOutOfProvider(
   return url === undefined ? showSignedOut(c, provider.host, 'no-way-out') : c.redirect(url.href, 303);
 }
 
-async function isOwnForm(c: Context, { session, pepper }: Visitor): Promise<boolean> {
-  return isOwnOrigin(c) && isFormKey((await formOf(c))?.get('form_key'), session, pepper);
+async function isOwnForm(deps: RefusalDeps, c: Context, { session, pepper }: Visitor): Promise<boolean> {
+  return isOwnOrigin(c, deps) && isFormKey((await formOf(c))?.get('form_key'), session, pepper);
 }
 
 type NotSignedIn =

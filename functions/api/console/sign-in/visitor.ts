@@ -70,14 +70,15 @@ async function callerOf(deps: VisitorDeps, session: Session): Promise<Caller | u
 }
 
 /**
- * Returns whether the form comes from this origin. A browser always names the origin of a form, so a request without
- * an `Origin` header comes from no page of another site.
+ * Returns whether the form comes from this origin, or from the configured address, when a proxy shows the bridge another host. A browser
+ * always names the origin of a form, so a request without an `Origin` header comes from no page of another site.
  */
-export function isOwnOrigin(c: Context): boolean {
+export function isOwnOrigin(c: Context, { consoleBaseUrl = '' }: RefusalDeps): boolean {
   const origin = c.req.header('origin');
-  return (
-    origin === undefined || URL.parse(origin)?.host === (c.req.header('host') ?? new URL(c.req.url).host)
-  );
+  if (origin === undefined) return true;
+  const host = URL.parse(origin)?.host;
+  const asked = c.req.header('host') ?? new URL(c.req.url).host;
+  return host !== undefined && (host === asked || host === URL.parse(consoleBaseUrl)?.host);
 }
 
 /**
@@ -112,9 +113,13 @@ export function isHttps(c: Context): boolean {
   return new URL(c.req.url).protocol === 'https:';
 }
 
-/** Returns whether a path leads to a page of the console, and to no other site. */
+/**
+ * Returns whether a path leads to a page of the console, and to no other site. A browser sends addresses as the URL standard writes them,
+ * so one that is written otherwise was made by somebody else. Some clients would read `//` or `;url=` as the begin of another address.
+ */
 export function isOwnPath(path: string): boolean {
-  return /^\/console(\/[\w./%?=&+-]*)?$/.test(path) && !path.includes('//');
+  const { pathname = '', search = '' } = URL.parse(path, 'https://console.invalid') ?? {};
+  return `${pathname}${search}` === path && /^\/console(\/|$)/.test(pathname) && !/\/\/|[\\;]/.test(path);
 }
 
 /**
@@ -133,6 +138,8 @@ export async function formOf(c: Context): Promise<URLSearchParams | undefined> {
 export interface RefusalDeps {
   readonly telemetry: Telemetry;
   readonly newId: () => string;
+  /** Browsers reach the console here, when that is not the address of the request. */
+  readonly consoleBaseUrl: string | undefined;
 }
 
 export interface SessionTraceDeps extends RefusalDeps {
