@@ -108,17 +108,6 @@ describe('the first listing of an account', () => {
 
     expect(storedAccount()).toMatchObject({ is_listed: true });
   });
-
-  test('that ends while another process changes the account does not make later projects news', async () => {
-    const { deps, discovery, memory } = anInvocation();
-    const record = deps.store.record.bind(deps.store);
-    deps.store.record = async (next, expected) =>
-      next.kind === 'account' && next.is_listed ? 'conflict' : record(next, expected);
-
-    await discoverProjects(deps, discovery);
-
-    expect(memory.listings.hasReadWholeList).toBe(false);
-  });
 });
 
 describe('a listing', () => {
