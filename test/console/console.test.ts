@@ -457,15 +457,17 @@ describe('an open page', () => {
     const asked: string[] = [];
     const state = { isDown: false, reloads: 0 };
     const timers: (() => Promise<void>)[] = [];
+    const heard = new Map<string, () => unknown>();
     const mark = { hidden: true, textContent: LIVE, addEventListener() {}, setAttribute() {} };
     const main = { dataset: { live: cursor, about }, childNodes: [], firstChild: null };
     const parts: Readonly<Record<string, unknown>> = { '[data-live]': main, '[data-pause]': mark };
     const find = (selector: string) => parts[selector] ?? null;
     const document = {
+      hidden: false,
       querySelector: find,
       querySelectorAll: () => [],
       getElementById: () => null,
-      addEventListener() {},
+      addEventListener: (kind: string, hear: () => unknown) => heard.set(kind, hear),
       adoptNode: (node: unknown) => node,
     };
     const fetch = async (address: string) => {
@@ -484,6 +486,7 @@ describe('an open page', () => {
       Date: { now: world.now },
       URLSearchParams,
       setTimeout: (ring: () => Promise<void>) => timers.push(ring),
+      clearTimeout: () => timers.shift(),
     });
     runInContext((await get(SCRIPT_PATH)).text, browser);
     /** Resolves to the addresses that the page has asked for meanwhile. */
@@ -492,8 +495,23 @@ describe('an open page', () => {
       await timers.shift()?.();
       return [...asked];
     };
-    return { ...world, state, mark, look };
+    const turn = async (isHidden: boolean) => {
+      document.hidden = isHidden;
+      asked.length = 0;
+      await heard.get('visibilitychange')?.();
+      return [...asked];
+    };
+    return { ...world, state, mark, look, turn };
   }
+
+  test('asks for nothing while nobody sees it, and at once when somebody does', async () => {
+    const { look, turn } = await openPage('/console');
+    expect(await turn(true)).toEqual([]);
+    expect(await look()).toEqual([]);
+
+    expect(await turn(false)).toEqual(['/console/live']);
+    expect(await look()).toEqual(['/console/live']);
+  });
 
   test('is read again after a minute without a change, because what is late or lasts changes with time alone', async () => {
     const { look, pass } = await openPage('/console');

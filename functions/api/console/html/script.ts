@@ -81,9 +81,10 @@ const look = async () => {
 };
 const showMark = () => { mark.textContent = isPaused ? '○ Paused. Go on' : refreshedAt === 0 ? '▲ Not up to date. Pause' : '● Live. Pause'; };
 if (live !== null && cursor) {
-  const loop = () => look().catch(() => { refreshedAt = 0; waitMs = Math.min(waitMs * 2, 60000); }).finally(() => { showMark(); setTimeout(loop, waitMs); });
-  setTimeout(loop, waitMs);
-  document.addEventListener('visibilitychange', () => { if (!document.hidden) waitMs = 500; });
+  let timer;
+  const loop = () => { timer = undefined; return look().catch(() => { refreshedAt = 0; waitMs = Math.min(waitMs * 2, 60000); }).finally(() => { showMark(); timer = setTimeout(loop, waitMs); }); };
+  timer = setTimeout(loop, waitMs);
+  document.addEventListener('visibilitychange', () => { if (!document.hidden && timer !== undefined) { clearTimeout(timer); return loop(); } });
   mark.hidden = false;
   mark.addEventListener('click', () => {
     isPaused = !isPaused;
