@@ -59,11 +59,19 @@ function notTold(evidence: Evidence, project: TruthProject): readonly Violation[
   const byProcess = Map.groupBy(refusalsOf(project), ({ by }) => by);
   const isOwed = [...byProcess].some(([by, own]) => {
     const answered = answers.filter((answer) => answer.by === by && answer.route === 'operations');
+    const refused = own.filter((refusal) => !wasCutShort(stage, refusal));
     const isAlone = (fromMs: number, toMs: number) =>
       isFailing(project, fromMs, toMs) && !stage.invocations.some(isOther(by, fromMs, toMs));
-    return wasAloneForLong(isAlone, timesOf(own), timesOf(answered));
+    return wasAloneForLong(isAlone, timesOf(refused), timesOf(answered));
   });
   return isOwed ? [{ rule: 'unread-not-told', operation_id: project.id, detail: '' }] : [];
+}
+
+/** A refused request is repeated for some seconds, and a poll that the end of its invocation cuts short has not failed. */
+const REPEATED_FOR_MS = 5_000;
+
+function wasCutShort({ invocations }: Stage, { by, atMs }: LoggedRequest): boolean {
+  return invocations.some((each) => each.by === by && Math.abs(each.toMs - atMs) < REPEATED_FOR_MS);
 }
 
 /** A new process does not know a project that the list does not show, and names only those that it knows. */
@@ -116,13 +124,19 @@ const GOOD_REASONS: readonly WideFault[] = [
   'operation_page_failing',
 ];
 
+/** A warm process that takes over goes by what it knew before, until it has read each project again. */
+function isTakenOver({ invocations }: Stage, atMs: number): boolean {
+  const lately = invocations.filter(({ fromMs, toMs }) => fromMs <= atMs && toMs >= atMs - MINUTE_MS);
+  return new Set(lately.map(({ by }) => by)).size > 1;
+}
+
 /**
  * Finds an account that is unhealthy without a reason: everything can be read, every list is short, and the bus takes
  * events.
  */
 function unhealthyInVain({ stage }: Evidence): readonly Violation[] {
   const { world, timeline, upstream, healthSeen } = stage;
-  const last = healthSeen.at(-1);
+  const last = healthSeen.findLast(({ atMs }) => !isTakenOver(stage, atMs));
   const isUsual = (project: TruthProject) =>
     isShort(world.plan, project) &&
     [project.failing, project.malformed, project.unavailable, project.notFound].flat().length === 0 &&
