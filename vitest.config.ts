@@ -23,8 +23,8 @@ const throughTheBridge = { CONFORMANCE_DOOR: 'bridge' };
  * - `*.alone.test.ts` replaces a client of AWS by a mock, changes the environment, or measures its process.
  *   `test/architecture.test.ts` finds a file that lacks the suffix.
  * - `*.slow.test.ts` takes minutes: it builds, packs, installs or synthesizes what is released, tests the tests, ends the process at
- *   every step of a scenario, simulates many instances, starts a whole bridge in a process of its own, or lets a program that is not
- *   ours work with the service.
+ *   every step of a scenario, simulates the wide world or many instances, searches every pattern in the texts that cost it most, starts
+ *   a whole bridge in a process of its own, or lets a program that is not ours work with the service.
  * - `*.browser.test.ts` needs a Chromium.
  */
 export default defineConfig({
