@@ -41,7 +41,7 @@ describe('operations-bridge run', { timeout: 240_000 }, () => {
     const { code, json, notes } = await createBranch(project, '--queue', '--wait', '--json');
 
     expect(code).toBe(0);
-    expect(json()).toMatchObject({ status: 202, outcome: 'succeeded', end: { state: 'succeeded' } });
+    expect(json()).toMatchObject({ status: 201, outcome: 'succeeded', end: { state: 'succeeded' } });
     expect(notes).toMatch(/The command has succeeded\.$/);
   });
 

@@ -31,7 +31,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: RECORD_OPERATION,
-    line: "if (record === undefined) return { kind: 'unresolved' };",
+    line: "return record === undefined ? { kind: 'unresolved' } : { kind: 'unchanged', record };",
     original: 'record === undefined',
     replacement: 'false',
     proof: 'A first reading is always a transition, so an operation without a record is never unchanged.',

@@ -97,10 +97,10 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'stale-reading-kept-after-conflict',
     noticedBy: 900_001_672,
-    mistake: 'after a lost race the old reading is compared again',
+    mistake: 'after a lost race the old reading is compared again, as if it were new',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = { recorded: stored, ...answer };',
-    replace: '    state = { recorded: stored, ...answer, reading };',
+    replace: '    state = { recorded: stored, reading, requestedMs: Number.POSITIVE_INFINITY };',
   },
   {
     name: 'watermark-on-a-partial-walk',
