@@ -259,7 +259,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'a project that a command has named is read before anything says what is history there',
-    noticedBy: 126,
+    noticedBy: 6,
     rule: 'rejected',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
@@ -283,14 +283,5 @@ export const mutants: readonly Repair[] = [
     file: 'functions/poller/project/walk.ts',
     find: 'head: walk.head ?? newest,',
     replace: 'head: (walk.resume === undefined || !isFirst ? walk.head : undefined) ?? newest,',
-  },
-  {
-    name: 'late-poller-sends',
-    mistake: 'a poller that wakes up late sends without a lease',
-    noticedBy: 1838,
-    rule: 'rate',
-    file: 'functions/poller/account/lease.ts',
-    find: 'return elapsedMs < held.durationMs;',
-    replace: 'return elapsedMs >= 0;',
   },
 ];
