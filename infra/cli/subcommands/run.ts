@@ -5,7 +5,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { JMESPathError, JMESPathTypeError, search } from '@aws-lambda-powertools/jmespath';
 import * as z from 'zod';
 import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
 import { parseJson } from '../../../shared/runtime/foreign-text.ts';
@@ -20,6 +19,7 @@ import {
   notAsABridge,
 } from '../bridge-client.ts';
 import type { FindConnection } from '../connection.ts';
+import { chosenBy, refuseQuery } from '../json-query.ts';
 import { readPages } from '../pages.ts';
 import { type Asked, asking } from './subcommand.ts';
 import {
@@ -227,30 +227,6 @@ function answerInLine(outcome: Outcome | undefined, note: (sentence: string) => 
   const { status, body: text } = answer;
   if (text === undefined) note(`The bridge has not kept the body of the answer ${status}.`);
   return { status, text, json: text === undefined ? undefined : parseJson(text) };
-}
-
-/** Throws `UsageError` before anything is sent when the expression can never be evaluated (https://jmespath.org/specification.html). */
-function refuseQuery(query: string | undefined): void {
-  if (query === undefined) return;
-  try {
-    search(query, {});
-  } catch (error) {
-    // Whether a function can take what it is given depends on the answer.
-    if (error instanceof JMESPathTypeError) return;
-    if (!(error instanceof JMESPathError)) throw error;
-    throw new UsageError(`--query is "${query}"; it takes a JMESPath expression (${error.message}).`);
-  }
-}
-
-/** An answer that the expression cannot be applied to is printed whole, because the command was carried out. */
-function chosenBy(query: string, answer: unknown, note: (sentence: string) => void): unknown {
-  try {
-    return search(query, answer as Parameters<typeof search>[1]);
-  } catch (error) {
-    if (!(error instanceof JMESPathError)) throw error;
-    note(`--query cannot be applied to the answer, which is printed whole: ${error.message}`);
-    return answer;
-  }
 }
 
 interface CommandToSend {
