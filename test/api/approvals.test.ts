@@ -137,7 +137,7 @@ test('an approved call that awaits its end is answered at the end of its operati
   const ready = { prefer: 'wait=ready' };
   expect(await approved('DELETE', PROJECT, ready)).toEqual([200, 'wait=ready', false]);
   expect(await approved('DELETE', `/api/v2/projects/${OTHER_PROJECT_ID}`)).toEqual([200, null, false]);
-  // Nobody reads the operation, so the call is answered when its time is over.
+  // No poller runs here, so the bridge never sees the operation end, and answers when the time of the call is over.
   expect(await approved('POST', `${PROJECT}/branches`, ready)).toEqual([200, null, true]);
 });
 

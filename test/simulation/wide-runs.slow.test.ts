@@ -1,4 +1,4 @@
-/** Runs the wide world with seeds that nobody has chosen. */
+/** Runs the wide world with the first seeds that have foreign faults. */
 
 import { expect, test } from 'vitest';
 import { FOREIGN_FROM } from './foreign-from.ts';

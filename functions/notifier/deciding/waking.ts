@@ -239,7 +239,7 @@ export function judge(
   for (const [id, own] of byOperation) {
     const patienceMs = own[0] === undefined ? 0 : patienceMsOf(policy, own[0].notice);
     const standing = operations[id ?? ''] ?? RECOVERED;
-    // Nobody heard that it fails, and the incident goes on.
+    // No message said that this operation fails, and others of its incident still do.
     if (standing.is_untold && own.every(isSimpleEnd) && failing.length > 0) healed.push(...own);
     else if (id === undefined || standing.state !== 'recovered') due.push(...own);
     // An operation of a project that is gone need not have been in trouble.

@@ -115,7 +115,7 @@ export function isHttps(c: Context): boolean {
 
 /**
  * Returns whether a path leads to a page of the console, and to no other site. A browser sends addresses as the URL standard writes them,
- * so one that is written otherwise was made by somebody else. Some clients would read `//` or `;url=` as the begin of another address.
+ * so one that is written otherwise was made by somebody else. Some clients take `//` or `;url=` for the beginning of another address.
  */
 export function isOwnPath(path: string): boolean {
   const { pathname = '', search = '' } = URL.parse(path, 'https://console.invalid') ?? {};

@@ -21,6 +21,17 @@ const THROTTLED = named('ThrottlingException');
 const THROUGHPUT = named('ProvisionedThroughputExceededException');
 const TIMED_OUT = named('TimeoutError');
 
+/** Every second write of an operation is made, and its answer is lost. */
+async function loseReplies(stage: Stage): Promise<void> {
+  let count = 0;
+  stage.dials.table = (name, key) =>
+    name === 'update' && key?.sk.startsWith('OP#') === true && count++ % 2 === 0
+      ? { error: TIMED_OUT, lost: true }
+      : undefined;
+  threeStates(stage);
+  await stage.runS(120);
+}
+
 export const REFUSALS: readonly Scenario[] = [
   {
     name: 'events that the bus throttles are told once it takes them, in the order of their chain',
@@ -137,15 +148,7 @@ export const REFUSALS: readonly Scenario[] = [
   },
   {
     name: 'writes whose answers are lost are taken for what they are, and nothing is told twice',
-    async script(stage) {
-      let count = 0;
-      stage.dials.table = (name, key) =>
-        name === 'update' && key?.sk.startsWith('OP#') === true && count++ % 2 === 0
-          ? { error: TIMED_OUT, lost: true }
-          : undefined;
-      threeStates(stage);
-      await stage.runS(120);
-    },
+    script: loseReplies,
     tells: THREE_STATES,
     also: ({ events }) => expect(events()).toHaveLength(3),
   },
@@ -154,13 +157,7 @@ export const REFUSALS: readonly Scenario[] = [
     async script(stage) {
       stage.service.dials.answers = ({ path }) =>
         /\/operations\/./.test(path) ? { status: 500 } : undefined;
-      let count = 0;
-      stage.dials.table = (name, key) =>
-        name === 'update' && key?.sk.startsWith('OP#') === true && count++ % 2 === 0
-          ? { error: TIMED_OUT, lost: true }
-          : undefined;
-      threeStates(stage);
-      await stage.runS(120);
+      await loseReplies(stage);
     },
     tells: THREE_STATES,
     also: ({ measured }) => expect(measured.get('TransitionsRecorded')).toHaveLength(3),
