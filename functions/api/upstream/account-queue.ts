@@ -94,7 +94,7 @@ export const commandSchema = z.looseObject({
   state: z
     .enum(COMMAND_STATES)
     .describe(
-      'awaiting_approval: a person has to approve it first. queued and sent: it is in line. running: its operations have not all ended. All others are final; unknown means that no answer was seen, and that it is never sent again.',
+      'awaiting_approval: a person has to approve it first. queued and sent: it is in line. running: its operations have not all ended. All others are final; unknown means that no answer says whether it was carried out, and that it is never sent again.',
     ),
   settled: z.boolean(),
   decided_by: z.string().optional().describe('The caller who approved or denied it.'),

@@ -75,7 +75,7 @@ export interface CommandSettled extends EventDetail {
   command: EventCommand;
   /** The call of the upstream API, by its name in the API documentation. */
   call: string;
-  /** succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise; or the bridge could not work on a command that waited in line. incomplete: the deadline for the operations passed first. The others are ends of commands that waited in line. refused: the upstream refused the command. expired: its own deadline passed before it could be sent, or nobody decided within 24 hours whether to approve it. cancelled: a caller withdrew it before it was sent. denied: it needed the approval of a person, who said no. unknown: it was sent and no answer was seen; it is never sent again. */
+  /** succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise; or the bridge could not work on a command that waited in line. incomplete: the deadline for the operations passed first. The others are ends of commands that waited in line. refused: the upstream refused the command. expired: its own deadline passed before it could be sent, or nobody decided within 24 hours whether to approve it. cancelled: a caller withdrew it before it was sent. denied: it needed the approval of a person, who said no. unknown: it was sent, and no answer says whether it was carried out; it is never sent again. */
   outcome: 'succeeded' | 'failed' | 'incomplete' | 'refused' | 'expired' | 'cancelled' | 'denied' | 'unknown' | NewValue;
   /** The recorded operations of the command, with their last status. */
   operations: EventOperation[];
