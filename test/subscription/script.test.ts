@@ -209,7 +209,7 @@ test('the script calls nothing more when the bus has a rule of its name with ano
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr:
-      'The bus the-bus has a rule my-Rule2 with another pattern, which this script would replace. Write the file with a --name of its own.\n',
+      'The bus the-bus has a rule my-Rule2 with another pattern, which this script would replace. Write the file with another --name, or remove that rule first if it is yours.\n',
   });
   expect(calls.map(({ name }) => name)).toEqual(['events list-rules']);
 });

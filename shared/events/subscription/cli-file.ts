@@ -155,7 +155,7 @@ function putRule({ name, pattern }: SubscriptionOrder): string {
     `FOUND=$(aws events list-rules --name-prefix ${name} --event-bus-name "$BUS_NAME" --output text \\`,
     `  --query "Rules[?Name=='${name}'].EventPattern")`,
     'test -z "$FOUND" || test "$FOUND" = "$PATTERN" || {',
-    `  echo "The bus $BUS_NAME has a rule ${name} with another pattern, which this script would replace. Write the file with a --name of its own." >&2`,
+    `  echo "The bus $BUS_NAME has a rule ${name} with another pattern, which this script would replace. Write the file with another --name, or remove that rule first if it is yours." >&2`,
     '  exit 1',
     '}',
     `RULE_ARN=$(aws events put-rule --name ${name} --event-bus-name "$BUS_NAME" --query RuleArn --output text \\`,
