@@ -41,7 +41,7 @@ function measurePlanner(): void {
     listing: undefined,
   });
   planner.addProjects(Array.from({ length: PROJECT_COUNT }, (_, index) => `project-${index}`));
-  const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: 86_400_000 };
+  const quiet = { openSinceMs: undefined, uses: [], arrivalCount: 8, observedMs: 86_400_000 };
   const result = { hasFailed: false, foundTransition: false, hasLeftovers: false };
   const startedMs = performance.now();
   let nowMs = 0;

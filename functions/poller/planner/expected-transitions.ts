@@ -6,24 +6,19 @@
 
 import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import { DAY_MS } from '../../../shared/records/time.ts';
-import {
-  type AssumedEnds,
-  createLearnedDurations,
-  createLearnedEnds,
-  type PageBefore,
-  USE_MS_ASSUMED,
-} from './learned-durations.ts';
-import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
+import { type AssumedEnds, createLearnedEnds } from './learned-ends.ts';
+import type { ArrivalHistory, ComputeUse, ProjectActivity } from './project-activity.ts';
 
 /** Holds what is known of one project, by our clock, in milliseconds since the epoch. */
-export interface KnownProject extends PageBefore {
+export interface KnownProject {
   history: ArrivalHistory | undefined;
   /** The transitions per millisecond that are expected while nothing is open or runs. */
   coldPerMs: number;
   openSinceMs: number | undefined;
-  openAction: string | undefined;
   running: readonly Running[];
+  /** The last page was read at this time. It is -Infinity when there was no page. */
   learnedMs: number;
+  /** The last end of a use that a page has shown, by the upstream's clock, so that clocks that differ let no end count twice. */
   shownEndMs: number;
 }
 
@@ -65,6 +60,10 @@ export interface Expectations {
   hotPerMs(project: KnownProject, nowMs: number): number;
   /** Returns from when on a list of the project's computes would say something new, or infinity. */
   listWorthAtMs(project: KnownProject): number;
+  /** Learns whether a poll has found something that began in a project in which nothing was open or ran for `ageMs`. */
+  noteFind(project: KnownProject, ageMs: number, hasFound: boolean): void;
+  /** Returns how many times as much begins at present as the rates of the projects say, and at least 1. */
+  intensity(): number;
   /** Returns for how long after a list was read no suspend is expected, as the last lists have shown it. */
   quietMs(): number;
 }
@@ -83,6 +82,13 @@ const PRIOR_ARRIVALS = 0.5;
 
 /** At least this share of the assumed rate is expected of any project: in each of them something can happen at any time. */
 const RATE_SHARE_MIN = 1e-3;
+
+/**
+ * A deployment or a migration begins something in all projects of an account within minutes. About so many polls say how much more begins now
+ * than usual, and as many finds as these are assumed beside them. With 5,000 projects this takes a tenth off the mean delay of such an account.
+ */
+const INTENSITY_POLLS = 300;
+const INTENSITY_PRIOR_FINDS = 10;
 
 /** Activity that is younger may be activity that goes on, because the service need not notice each use at once. */
 const RECENT_MS = 60_000;
@@ -104,6 +110,34 @@ const NEVER_FOR_MS = 3_600_000;
 const QUIET_SHARE = 0.05;
 const QUIET_MS_ASSUMED = 300_000;
 const [QUIET_MS_MIN, QUIET_MS_MAX] = [60_000, 3_600_000];
+
+const MINUTE_MS = 60_000;
+
+/** A compute is suspended five minutes after its last use unless it was set otherwise (specification, "Compute state"). */
+const SUSPEND_AFTER_MS = 5 * MINUTE_MS;
+
+/** A compute is assumed to be used for four minutes on average beyond its start, until the account shows otherwise. */
+const USE_MS_ASSUMED = 4 * MINUTE_MS;
+
+/** Each of the first minutes has a span of its own, because people set the time until a suspend in whole minutes. */
+const USE_EDGES_MIN = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 45, 60, 90, 120, 240, 480];
+
+/** How long computes are used is read from pages that are polled anyway: a new process knows it after one round, and nothing is stored. */
+const COMPUTE_USE: AssumedEnds = {
+  edgesMs: USE_EDGES_MIN.map((minutes) => minutes * MINUTE_MS),
+  perMs: (ageMs) => (ageMs >= SUSPEND_AFTER_MS ? 1 / USE_MS_ASSUMED : 0),
+  priorMs: USE_MS_ASSUMED,
+};
+
+/** An operation of age t ends at a rate of about 1 / t, because durations are heavy-tailed. This keeps the rate of a new one finite. */
+const OPEN_AGE_OFFSET_MS = 1_500;
+
+/** Returns how many ends are expected of an open operation between two ages. Those below 0 come from clocks that differ, and count as 0. */
+function operationEndsBetween(fromAgeMs: number, toAgeMs: number): number {
+  return Math.log(
+    (OPEN_AGE_OFFSET_MS + Math.max(0, toAgeMs)) / (OPEN_AGE_OFFSET_MS + Math.max(0, fromAgeMs)),
+  );
+}
 
 /** Ages are counted from this long before the instant that a list named, because suspends may come too early, too. */
 const EARLY_MS = 300_000;
@@ -141,13 +175,33 @@ function createArrivalRates() {
   };
 }
 
+/** Nothing is open in the project, and no compute of it runs. */
+export function isCold({ openSinceMs, running }: KnownProject): boolean {
+  return openSinceMs === undefined && running.length === 0;
+}
+
+/** Learns whether more begins at present than the rates of the projects say. */
+function createIntensity() {
+  let foundCount = 0;
+  let expectedCount = 0;
+  return {
+    note(expectedFinds: number, hasFound: boolean): void {
+      const kept = 1 - 1 / INTENSITY_POLLS;
+      foundCount = kept * foundCount + Number(hasFound);
+      expectedCount = kept * expectedCount + expectedFinds;
+    },
+    value: () => Math.max(1, (foundCount + INTENSITY_PRIOR_FINDS) / (expectedCount + INTENSITY_PRIOR_FINDS)),
+  };
+}
+
 export function createExpectations(): Expectations {
-  const durations = createLearnedDurations();
+  const uses = createLearnedEnds(COMPUTE_USE);
   const unused = createLearnedEnds(
     assumedAfter((lateMs) => (lateMs < SUSPENDING_MS ? SUSPEND_MS_ASSUMED : USE_MS_ASSUMED)),
   );
   const used = createLearnedEnds(assumedAfter(() => USE_MS_ASSUMED));
   const arrivals = createArrivalRates();
+  const intensity = createIntensity();
   let quietMs = QUIET_MS_ASSUMED;
 
   return {
@@ -157,7 +211,6 @@ export function createExpectations(): Expectations {
         history,
         coldPerMs: arrivals.perMs(history),
         openSinceMs: undefined,
-        openAction: undefined,
         running: [],
         learnedMs: Number.NEGATIVE_INFINITY,
         shownEndMs: Number.NEGATIVE_INFINITY,
@@ -165,29 +218,33 @@ export function createExpectations(): Expectations {
     },
     forget: ({ history }) => arrivals.count(history, -1),
     learn(project, activity, nowMs) {
-      const { arrivalCount, observedMs, lifetimes = [], activeIds = [], activeSinceMs } = activity;
-      durations.learn(lifetimes, project, nowMs);
+      const { arrivalCount, observedMs } = activity;
+      for (const use of activity.uses) noteUse(use, project, nowMs);
       const ends = new Map<string, number>();
-      for (const { computeId, endedMs } of lifetimes) {
+      for (const { computeId, endedMs } of activity.uses) {
         if (endedMs === undefined) continue;
         project.shownEndMs = Math.max(project.shownEndMs, endedMs);
-        // The newest lifetime of a compute comes first.
-        if (computeId !== undefined && !ends.has(computeId)) ends.set(computeId, endedMs);
+        // The newest use of a compute comes first.
+        if (!ends.has(computeId)) ends.set(computeId, endedMs);
       }
       for (const each of project.running) noteListed(each, ends.get(each.id), project.learnedMs, nowMs);
       const before = new Map(project.running.map(({ id, listed }) => [id, listed]));
-      project.running = activeSinceMs.map((sinceMs, place) => {
-        const id = activeIds[place] ?? '';
-        const listed = before.get(id);
-        // What a list showed before the compute was started again says nothing of it.
-        return { id, sinceMs, listed: listed !== undefined && sinceMs <= listed.readMs ? listed : undefined };
-      });
+      project.running = activity.uses
+        .filter(({ endedMs }) => endedMs === undefined)
+        .map(({ computeId: id, beganMs: sinceMs }) => {
+          const listed = before.get(id);
+          // What a list showed before the compute was started again says nothing of it.
+          return {
+            id,
+            sinceMs,
+            listed: listed !== undefined && sinceMs <= listed.readMs ? listed : undefined,
+          };
+        });
       arrivals.count(project.history, -1);
       project.history = { arrivalCount, observedMs };
       arrivals.count(project.history, 1);
       project.coldPerMs = arrivals.perMs(project.history);
       project.openSinceMs = activity.openSinceMs;
-      project.openAction = activity.openAction;
       project.learnedMs = nowMs;
     },
     learnComputes(project, rows, nowMs) {
@@ -208,20 +265,22 @@ export function createExpectations(): Expectations {
     listWorthAtMs({ running }) {
       let atMs = Number.POSITIVE_INFINITY;
       for (const { sinceMs, listed } of running)
-        atMs = Math.min(
-          atMs,
-          listed === undefined ? sinceMs + durations.suspendableAfterMs() : staleMs(listed),
-        );
+        atMs = Math.min(atMs, listed === undefined ? sinceMs + (uses.firstRiseMs() ?? 0) : staleMs(listed));
       return atMs;
     },
+    noteFind(project, ageMs, hasFound) {
+      if (!isCold(project) || !Number.isFinite(ageMs)) return;
+      const arrivalCount = (project.coldPerMs * ageMs) / TRANSITIONS_PER_ARRIVAL;
+      intensity.note(1 - Math.exp(-arrivalCount), hasFound);
+    },
+    intensity: intensity.value,
     quietMs: () => quietMs,
   };
 
   function between(project: KnownProject, fromMs: number, toMs: number): number {
-    const { coldPerMs: perMs, openSinceMs, openAction, running } = project;
+    const { coldPerMs: perMs, openSinceMs, running } = project;
     let sum = perMs * (toMs - fromMs);
-    if (openSinceMs !== undefined)
-      sum += durations.endsBetween(openAction, fromMs - openSinceMs, toMs - openSinceMs);
+    if (openSinceMs !== undefined) sum += operationEndsBetween(fromMs - openSinceMs, toMs - openSinceMs);
     return running.length === 0 ? sum : sum + suspendsBetween(project, fromMs, toMs);
   }
 
@@ -229,13 +288,21 @@ export function createExpectations(): Expectations {
     let sum = 0;
     for (const { sinceMs, listed } of running) {
       const suspendMs = listed?.suspendMs;
-      if (suspendMs === undefined) sum += durations.suspendsBetween(fromMs - sinceMs, toMs - sinceMs);
+      if (suspendMs === undefined) sum += uses.between(fromMs - sinceMs, toMs - sinceMs);
       else if (Number.isFinite(suspendMs)) {
         const ends = listed?.isUnused === true ? unused : used;
         sum += ends.between(fromMs - suspendMs + EARLY_MS, toMs - suspendMs + EARLY_MS);
       }
     }
     return sum * TRANSITIONS_PER_SUSPEND;
+  }
+
+  /** Learns from a page what has happened since the page of the project before. */
+  function noteUse({ beganMs, endedMs }: ComputeUse, { learnedMs, shownEndMs }: KnownProject, nowMs: number) {
+    const isNew = endedMs !== undefined && endedMs > shownEndMs;
+    const fromMs = Math.max(0, learnedMs - beganMs);
+    const toMs = Math.max(0, (endedMs ?? nowMs) - beganMs);
+    if (isNew || toMs > fromMs) uses.note(Math.min(fromMs, toMs), toMs, isNew);
   }
 
   /** Learns how exactly the list of computes has foretold the suspend of one that ran. */

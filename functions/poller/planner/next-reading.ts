@@ -1,11 +1,11 @@
 /**
- * Chooses what the next permit is for, by one rule: it goes where the expected number of unseen transitions times the time since the
- * last reading is the greatest, looked up when the permit is there. Under a steady rate this spaces the readings of a project evenly,
- * as often as the square root of its rate, which minimises the mean delay of all transitions (ADR 6). A page of the project list
- * shows all projects on it, so its index is the sum over them.
+ * Chooses what the next permit is for, by one rule: it goes where the expected number of unseen transitions, times the time in which
+ * as many are expected at the present rate, is the greatest, looked up when the permit is there. Under a steady rate that is the time
+ * since the last reading, and the readings of a project are spaced evenly, as often as the square root of its rate, which minimises
+ * the mean delay of all transitions (ADR 6). A page of the project list shows all projects on it, so its index is the sum over them.
  */
 
-import type { Expectations, KnownProject } from './expected-transitions.ts';
+import { type Expectations, isCold, type KnownProject } from './expected-transitions.ts';
 import type { ListedProject, ProjectList } from './list-hints.ts';
 import type { Pace } from './pace.ts';
 
@@ -36,7 +36,7 @@ export interface Project extends KnownProject, ListedProject {
 
 /** Says what could be read now. */
 export interface Look {
-  /** This project has waited longest, and must be read now so that none waits for too long. */
+  /** This project has waited for too long, and longer than any other. */
   readonly due: Project | undefined;
   /** This project has the greatest index of all that may be read. */
   readonly best: Project | undefined;
@@ -60,12 +60,13 @@ export function lookAt(
   projects: Iterable<Project>,
   list: ProjectList,
   expected: Expectations,
-  { intervalMs, waitMsMax, serveMs }: Pace,
+  { intervalMs, waitMsMax }: Pace,
   nowMs: number,
 ): Look {
   const recall = list.recall();
   const precision = list.precision();
   const isListed = recall > RECALL_WORTH_A_READING;
+  const intensity = expected.intensity();
   for (const page of list.pages) page.index = 0;
   let due: Project | undefined;
   let best: Project | undefined;
@@ -73,12 +74,8 @@ export function lookAt(
   let isShown = false;
   let untilMs = Number.POSITIVE_INFINITY;
   const unlisted: Project[] = [];
-  /** Counts the projects by the share of `serveMs` that is left until each may wait no longer. */
-  const left = new Uint32Array(LEFT_PARTS);
-  let lookedAtCount = 0;
 
   for (const project of projects) {
-    lookedAtCount += 1;
     if (project.isBusy) continue;
     if (project.restMs > nowMs) {
       untilMs = Math.min(untilMs, project.restMs);
@@ -87,17 +84,12 @@ export function lookAt(
     if (project.listWorthMs <= nowMs && project.computesRestMs <= nowMs) unlisted.push(project);
     const { polledMs } = project;
     const ageMs = Math.min(nowMs - polledMs, waitMsMax);
-    if (ageMs > waitMsMax - serveMs) {
-      const part = Math.floor(((waitMsMax - ageMs) / serveMs) * LEFT_PARTS);
-      left[part] = (left[part] ?? 0) + 1;
-      if (isSooner(project, due)) due = project;
-    }
+    if (ageMs >= waitMsMax && isSooner(project, due)) due = project;
     if (nowMs >= project.recountMs) countUnseen(project, expected, nowMs - ageMs, nowMs);
     const shownCount = project.foretoldCount + (isListed && project.hasMoved ? precision : 0);
     const unseen = project.unseenCount + project.unseenPerMs * (nowMs - project.countedMs);
-    // What has just become possible is not worth the time before: a reading right after that instant would find nothing.
-    const spanMs = Math.min(ageMs, unseen / project.unseenPerMs);
-    let index = (1 - (isListed ? recall : 0)) * unseen * spanMs;
+    const weight = (1 - (isListed ? recall : 0)) * (isCold(project) ? intensity : 1);
+    let index = (weight * unseen * unseen) / project.unseenPerMs;
     index += (shownCount + Number(project.hasLeftovers)) * ageMs;
     const page = list.pages[project.page];
     if (isListed && page !== undefined) {
@@ -109,23 +101,7 @@ export function lookAt(
     if (shownCount === 0 && nowMs < polledMs + intervalMs) untilMs = Math.min(untilMs, polledMs + intervalMs);
     else if (index > bestIndex) [best, bestIndex, isShown] = [project, index, shownCount > 0];
   }
-  const isPressed = isTimeShort(left, lookedAtCount);
-  return { due: isPressed ? due : undefined, best, bestIndex, isShown, unlisted, untilMs };
-}
-
-/** The time in which all projects can be read is divided into so many parts. */
-const LEFT_PARTS = 32;
-
-/**
- * Says whether the projects that have waited longest must be read now, with every second permit, so that none of them waits for too long: for some part, so many
- * projects have no more than that left as can be read in it.
- */
-function isTimeShort(left: Uint32Array, projectCount: number): boolean {
-  let count = 0;
-  return left.some((each, part) => {
-    count += each;
-    return count > 0 && count * LEFT_PARTS >= part * projectCount;
-  });
+  return { due, best, bestIndex, isShown, unlisted, untilMs };
 }
 
 /** What is open or runs is counted anew after this share of the time for which the project was not read. */
@@ -138,7 +114,7 @@ function countUnseen(project: Project, expected: Expectations, fromMs: number, n
   project.unseenCount = expected.between(project, fromMs, nowMs);
   project.unseenPerMs = project.coldPerMs;
   project.recountMs = Number.POSITIVE_INFINITY;
-  if (project.openSinceMs === undefined && project.running.length === 0) return;
+  if (isCold(project)) return;
   const spanMs = Math.max(RECOUNT_MS_MIN, RECOUNT_SHARE * (nowMs - fromMs));
   project.unseenPerMs = expected.between(project, nowMs, nowMs + spanMs) / spanMs;
   project.recountMs = nowMs + spanMs;

@@ -188,13 +188,16 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     const project = byId.get(projectId);
     if (project === undefined) return;
     project.isBusy = false;
-    asked.end(project);
+    const wasAsked = asked.end(project);
     if (result.wasCutShort) {
       asked.ask(projectId, project, 'news');
       return;
     }
-    noteResult(project, result, nowMs);
     const { hasFailed, foundTransition, activity, restMs = 0 } = result;
+    // What was asked for, or shown by a list, has been found by chance neither more nor less often than usual.
+    if (!hasFailed && !wasAsked && project.foretoldCount === 0)
+      expected.noteFind(project, nowMs - project.polledMs, foundTransition);
+    noteResult(project, result, nowMs);
     if (hasFailed) {
       project.restMs = nowMs + Math.max(restMs, backoffMs(project.failureCount));
     } else list.takePoll(project, foundTransition, nowMs);

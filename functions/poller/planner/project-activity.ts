@@ -1,6 +1,6 @@
 /**
- * Reads from one page of a project's operations how soon the next transition is to be expected: what is open, which computes run, what
- * lasted how long, and how many operations began in each of the last days.
+ * Reads from one page of a project's operations how soon the next transition is to be expected: since when one is open, how long each
+ * compute was used, and how many operations began in each of the last days.
  */
 
 import { isTerminal, type Operation } from '../../../shared/records/operation-record.ts';
@@ -12,15 +12,11 @@ export interface ArrivalHistory {
   readonly observedMs: number;
 }
 
-/** All times are by the upstream's clock, in milliseconds since the epoch. */
-export interface Lifetime {
-  /** It is the action of an operation, and undefined for the use of a compute. */
-  readonly action: string | undefined;
-  /** It is the id of the compute that was used, and absent for an operation. */
-  readonly computeId?: string;
-  /** The operation was created at this time, or the compute was started. */
+/** Says from when to when a compute was used, by the upstream's clock, in milliseconds since the epoch. */
+export interface ComputeUse {
+  readonly computeId: string;
   readonly beganMs: number;
-  /** The operation ended at this time, or the suspend of the compute began. It is undefined for a compute that runs. */
+  /** The suspend of the compute began at this time. It is undefined for a compute that runs. */
   readonly endedMs: number | undefined;
 }
 
@@ -31,17 +27,11 @@ export interface Lifetime {
 export interface ProjectActivity extends ArrivalHistory {
   /** The youngest open operation was created at this time, by the upstream's clock. It is undefined when none is open. */
   readonly openSinceMs: number | undefined;
-  /** That operation has this action. */
-  readonly openAction?: string | undefined;
-  /** Each running compute was last seen to start at one of these times. It can be suspended some minutes later. */
-  readonly activeSinceMs: readonly number[];
-  /** The ids of these computes, in the same order. It is absent when none runs. */
-  readonly activeIds?: readonly string[];
-  /** The page shows what has lasted how long. It is absent when it shows nothing of that. */
-  readonly lifetimes?: readonly Lifetime[];
+  /** The newest use of a compute comes first. */
+  readonly uses: readonly ComputeUse[];
 }
 
-export type LifetimeRow = Pick<
+export type ActivityRow = Pick<
   Operation,
   'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'
 >;
@@ -50,52 +40,39 @@ const SUSPEND_ACTION = 'suspend_compute';
 const START_ACTION = 'start_compute';
 
 /** `rows` are newest first. `isWhole` says that the list ends with them. `nowMs` is in milliseconds since the epoch. */
-export function activityOf(rows: readonly LifetimeRow[], isWhole: boolean, nowMs: number): ProjectActivity {
-  const reader = createLifetimeReader();
+export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
+  const reader = createUseReader();
   const arrivals = createDailyArrivals(nowMs);
-  let open: Pick<ProjectActivity, 'openSinceMs' | 'openAction'> = { openSinceMs: undefined };
+  let openSinceMs: number | undefined;
   for (const row of rows) {
     const createdMs = Date.parse(row.created_at);
     if (!arrivals.take(createdMs, row.action !== SUSPEND_ACTION)) break;
     if (createdMs < nowMs - DAY_MS) continue;
-    if (open.openSinceMs === undefined && !isTerminal(row.status))
-      open = { openSinceMs: createdMs, openAction: row.action };
+    if (!isTerminal(row.status)) openSinceMs ??= createdMs;
     reader.take(row, createdMs);
   }
-  const { lifetimes } = reader;
-  const running = lifetimes.filter(({ endedMs }) => endedMs === undefined);
-  return {
-    ...open,
-    activeSinceMs: running.map(({ beganMs }) => beganMs),
-    ...arrivals.history(isWhole, reader.unannouncedCount()),
-    ...(running.length > 0 && { activeIds: running.map(({ computeId = '' }) => computeId) }),
-    ...(lifetimes.length > 0 && { lifetimes }),
-  };
+  return { openSinceMs, uses: reader.uses, ...arrivals.history(isWhole, reader.unannouncedCount()) };
 }
 
-/** Reads what has lasted how long: each operation that has ended, and each use of a compute. */
-function createLifetimeReader() {
-  const lifetimes: Lifetime[] = [];
+/** Reads how long each compute was used: from the end of its start to its suspend. */
+function createUseReader() {
+  const uses: ComputeUse[] = [];
   /** Says when the suspend began that follows in time. It is undefined when another start does. */
   const nextSuspendMs = new Map<string, number | undefined>();
 
   return {
-    lifetimes,
+    uses,
     /** Counts the computes of which the page shows a suspend, and not the start before it. */
     unannouncedCount: () => [...nextSuspendMs.values()].filter((endedMs) => endedMs !== undefined).length,
     /** Takes the rows one after the other, the newest first. */
-    take(row: LifetimeRow, createdMs: number): void {
-      const { action, status, updated_at } = row;
-      const updatedMs = Date.parse(updated_at);
-      if (isTerminal(status) && updatedMs >= createdMs)
-        lifetimes.push({ action, beganMs: createdMs, endedMs: updatedMs });
+    take({ action, status, updated_at, endpoint_id, branch_id }: ActivityRow, createdMs: number): void {
       if (action !== SUSPEND_ACTION && action !== START_ACTION) return;
-      const compute = row.endpoint_id ?? row.branch_id ?? '';
-      const hasNewer = nextSuspendMs.has(compute);
-      const endedMs = nextSuspendMs.get(compute);
-      nextSuspendMs.set(compute, action === SUSPEND_ACTION ? createdMs : undefined);
+      const computeId = endpoint_id ?? branch_id ?? '';
+      const hasNewer = nextSuspendMs.has(computeId);
+      const endedMs = nextSuspendMs.get(computeId);
+      nextSuspendMs.set(computeId, action === SUSPEND_ACTION ? createdMs : undefined);
       if (action !== START_ACTION || !isTerminal(status) || (hasNewer && endedMs === undefined)) return;
-      lifetimes.push({ action: undefined, computeId: compute, beganMs: updatedMs, endedMs });
+      uses.push({ computeId, beganMs: Date.parse(updated_at), endedMs });
     },
   };
 }

@@ -141,7 +141,7 @@ function countingPlanner(decides: PollPlanner, counts: { count: number }): PollP
  * none has touched for ten minutes.
  */
 function decisionTimer(decides: PollPlanner, fromMs: number): (decisionCount: number) => number {
-  const activity = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: 86_400_000 };
+  const activity = { openSinceMs: undefined, uses: [], arrivalCount: 8, observedMs: 86_400_000 };
   const result = { hasFailed: false, foundTransition: false, hasLeftovers: false, activity };
   let nowMs = fromMs;
   return (decisionCount) => {

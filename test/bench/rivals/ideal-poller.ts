@@ -6,7 +6,7 @@
 
 import { burstOf } from '../../../functions/poller/account/account-budget.ts';
 import { pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
-import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
+import type { ActivityRow } from '../../../functions/poller/planner/project-activity.ts';
 import { type RateLimit, rateLimitOf } from '../../../shared/rates/account-rate.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import type { Detections } from '../bridge/detections.ts';
@@ -153,7 +153,7 @@ function createIdealAccount(
 /** Shows the newest operations of a project. A page is made when it is asked for, and again after something happened. */
 function createPages({ operations }: Workload) {
   const places = new Int32Array(operations.length);
-  const pages = new Map<number, readonly LifetimeRow[]>();
+  const pages = new Map<number, readonly ActivityRow[]>();
   return {
     at(project: number, lookAtS: number, hasNew: boolean) {
       const own = operations[project] ?? [];
@@ -161,7 +161,7 @@ function createPages({ operations }: Workload) {
       while (count < own.length && createdS(own[count] as WorkOperation) <= lookAtS) count += 1;
       places[project] = count;
       if (hasNew) pages.delete(project);
-      const page = (): readonly LifetimeRow[] => {
+      const page = (): readonly ActivityRow[] => {
         const known = pages.get(project);
         if (known !== undefined) return known;
         const newest = own.slice(Math.max(0, count - PAGE_ROWS), count).toReversed();
@@ -174,7 +174,7 @@ function createPages({ operations }: Workload) {
   };
 }
 
-function rowAt(operation: WorkOperation, lookAtS: number): LifetimeRow {
+function rowAt(operation: WorkOperation, lookAtS: number): ActivityRow {
   const state = operation.states.findLast(({ atS }) => atS <= lookAtS);
   return {
     action: operation.action,

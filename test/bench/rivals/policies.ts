@@ -1,7 +1,7 @@
 /** Holds the policies that production's planner is compared with. Each decides the next request. */
 
 import { REQUEST_BURST } from '../../../functions/poller/account/account-budget.ts';
-import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
+import type { ActivityRow } from '../../../functions/poller/planner/project-activity.ts';
 import { rateLimitOf } from '../../../shared/rates/account-rate.ts';
 import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import type { Workload } from '../world/workload.ts';
@@ -23,7 +23,7 @@ export interface SeenPage extends Seen {
   /** It is true when a transition was seen for the first time. */
   readonly hasNew: boolean;
   /** Returns the newest operations of the project, the newest first. */
-  readonly page: () => readonly LifetimeRow[];
+  readonly page: () => readonly ActivityRow[];
   /** It is true when the page shows every operation of the project. */
   readonly isWhole: boolean;
 }

@@ -16,7 +16,7 @@ const limits = {
 };
 const quiet: ProjectActivity = {
   openSinceMs: undefined,
-  activeSinceMs: [],
+  uses: [],
   arrivalCount: 8,
   observedMs: DAY_MS,
 };
@@ -47,7 +47,9 @@ function serve(
     served.push({ atMs: nowMs, kind: decision.kind, id });
     if (decision.kind === 'computes') answer(id, nowMs);
     else {
-      const running = isRunning(id) ? { activeSinceMs: [0], activeIds: [`ep-${id}`] } : {};
+      const running = isRunning(id)
+        ? { uses: [{ computeId: `ep-${id}`, beganMs: 0, endedMs: undefined }] }
+        : {};
       plan.report(id, { ...result, activity: { ...quiet, ...running } }, nowMs);
     }
   }

@@ -19,7 +19,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export const quiet: ProjectActivity = {
   openSinceMs: undefined,
-  activeSinceMs: [],
+  uses: [],
   arrivalCount: 8,
   observedMs: DAY_MS,
 };

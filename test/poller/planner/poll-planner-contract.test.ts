@@ -12,7 +12,7 @@ const limits: PlannerLimits = {
   failureBackoffMsMax: MINUTE_MS,
   listing: { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: undefined },
 };
-const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 0, observedMs: DAY_MS };
+const quiet = { openSinceMs: undefined, uses: [], arrivalCount: 0, observedMs: DAY_MS };
 const result = { hasFailed: false, foundTransition: false, hasLeftovers: false, activity: quiet };
 const lastPageOf = (rows: readonly ProjectRow[]) => ({ rows, isEmpty: false, cursor: undefined });
 const named = (count: number) => Array.from({ length: count }, (_, place) => `p${place}`);

@@ -6,6 +6,7 @@ import {
   type PollResult,
 } from '../../../functions/poller/planner/poll-planner.ts';
 import type { ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
+import { runPlanner } from './planner-under-load.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -23,7 +24,7 @@ const result = {
 };
 const quiet: ProjectActivity = {
   openSinceMs: undefined,
-  activeSinceMs: [],
+  uses: [],
   arrivalCount: 0,
   observedMs: DAY_MS,
 };
@@ -265,10 +266,32 @@ describe('what one project asks for', () => {
     const names = Array.from({ length: 300 }, (_, place) => `p${place}`);
     const counts = pollFor(aPlanner('busy', ...names), 10 * MINUTE_MS, (id, nowMs) =>
       // A second after each reading, the compute was last used five minutes ago.
-      id === 'busy' ? { ...quiet, activeSinceMs: [nowMs + 1_000 - 5 * MINUTE_MS] } : quiet,
+      id === 'busy'
+        ? {
+            ...quiet,
+            uses: [{ computeId: 'ep', beganMs: nowMs + 1_000 - 5 * MINUTE_MS, endedMs: undefined }],
+          }
+        : quiet,
     );
 
     expect(counts.get('busy')).toBeGreaterThan(3 * (counts.get('p7') ?? 0));
+  });
+
+  test('with a compute that runs is less often a reading while something begins in all projects', () => {
+    const projectIds = ['busy', ...Array.from({ length: 300 }, (_, place) => `p${place}`)];
+    const readCountWith = (isDeployed: boolean) => {
+      const run = runPlanner({ projectIds, requestsPerMinute: 120, seed: 1 });
+      run.pass(20 * MINUTE_MS, {
+        activityOf: (id, nowMs) =>
+          id === 'busy'
+            ? { ...quiet, uses: [{ computeId: 'ep', beganMs: nowMs - 5 * MINUTE_MS, endedMs: undefined }] }
+            : quiet,
+        resultOf: (id) => ({ foundTransition: isDeployed && id !== 'busy' }),
+      });
+      return run.readCount('busy');
+    };
+
+    expect(readCountWith(true)).toBeLessThan(readCountWith(false) / 1.5);
   });
 });
 

@@ -1,9 +1,6 @@
 /**
- * Learns, for all projects of an account together, how long computes are used and how long operations of each action take. Both are read
- * from the pages that are polled anyway: the first page of a project shows what lasted how long in the last day, so a new process
- * knows it after one round, and nothing is stored.
- *
- * Ages are divided into spans. In each span the ends are counted, and the time that was watched there:
+ * Learns, for all projects of an account together, at which age something ends, such as the use of a compute. Ages are divided into
+ * spans. In each span the ends are counted, and the time that was watched there:
  *
  *   ends per millisecond = (ends + scale x assumed x prior) / (watched time + prior)
  *   scale                = (all ends + 4) / (ends that the assumption expects in all watched time + 4)
@@ -12,9 +9,7 @@
  * assumption, scaled to what was seen at all ages together, and a single outlier counts once, in its own span.
  */
 
-import type { Lifetime } from './project-activity.ts';
-
-/** Says how likely something is to end at each age, such as an operation or the use of a compute. */
+/** Says how likely something is to end at each age. */
 export interface LearnedEnds {
   /** Counts that something was watched from one age to another, in milliseconds, and whether it ended at the second. */
   note(fromMs: number, toMs: number, hasEnded: boolean): void;
@@ -119,90 +114,4 @@ function spanOf(edgesMs: readonly number[], ageMs: number): number {
   let span = 0;
   while (span + 1 < edgesMs.length && ageMs >= (edgesMs[span + 1] ?? 0)) span += 1;
   return span;
-}
-
-export interface LearnedDurations {
-  /** Learns from a page what has happened since the page of the project before. */
-  learn(shown: readonly Lifetime[], before: PageBefore, nowMs: number): void;
-  /** Returns the suspends that are expected of a compute between two times since its start. */
-  suspendsBetween(fromAgeMs: number, toAgeMs: number): number;
-  /** Returns after how long a compute can usually be suspended. */
-  suspendableAfterMs(): number;
-  /** Returns the ends that are expected of an operation between two ages. */
-  endsBetween(action: string | undefined, fromAgeMs: number, toAgeMs: number): number;
-}
-
-/** Says how far the page before has been learned from. */
-export interface PageBefore {
-  /** The page before was read at this time, by our clock. It is -Infinity when there was no page. */
-  readonly learnedMs: number;
-  /** The last end that the page before showed, by the upstream's clock, so that clocks that differ let no end count twice. */
-  readonly shownEndMs: number;
-}
-
-const MINUTE_MS = 60_000;
-
-/** A compute is suspended five minutes after its last use unless it was set otherwise (specification, "Compute state"). */
-const SUSPEND_AFTER_MS = 5 * MINUTE_MS;
-
-/** A compute is assumed to be used for four minutes on average beyond its start, until the account shows otherwise. */
-export const USE_MS_ASSUMED = 4 * MINUTE_MS;
-
-/** Each of the first minutes has a span of its own, because people set the time until a suspend in whole minutes. */
-const USE_EDGES_MIN = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 45, 60, 90, 120, 240, 480];
-
-const COMPUTE_USE: AssumedEnds = {
-  edgesMs: USE_EDGES_MIN.map((minutes) => minutes * MINUTE_MS),
-  perMs: (ageMs) => (ageMs >= SUSPEND_AFTER_MS ? 1 / USE_MS_ASSUMED : 0),
-  priorMs: USE_MS_ASSUMED,
-};
-
-/** Rows show whole seconds, so shorter spans would show nothing. */
-const OPERATION_EDGES_S = [
-  0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1_024, 4_096, 16_384,
-];
-
-/** An operation of age t ends at a rate of about 1 / t, because durations are heavy-tailed. This keeps the rate of a new one finite. */
-const OPEN_AGE_OFFSET_MS = 1_500;
-
-const OPERATION: AssumedEnds = {
-  edgesMs: OPERATION_EDGES_S.map((seconds) => seconds * 1_000),
-  perMs: (ageMs) => 1 / (OPEN_AGE_OFFSET_MS + Math.max(0, ageMs)),
-  priorMs: OPEN_AGE_OFFSET_MS,
-};
-
-/** The service has a dozen actions. The durations of at most this number are learned; further ones count as one action. */
-const ACTIONS_MAX = 32;
-
-export function createLearnedDurations(): LearnedDurations {
-  const use = createLearnedEnds(COMPUTE_USE);
-  const operations = new Map<string, LearnedEnds>();
-  const unknown = createLearnedEnds(OPERATION);
-
-  return {
-    learn(shown, { learnedMs, shownEndMs }, nowMs) {
-      for (const { action, beganMs, endedMs } of shown) {
-        const isNew = endedMs !== undefined && endedMs > shownEndMs;
-        if (action !== undefined) {
-          if (isNew) endsOf(action).note(0, endedMs - beganMs, true);
-          continue;
-        }
-        const fromMs = Math.max(0, learnedMs - beganMs);
-        const toMs = Math.max(0, (endedMs ?? nowMs) - beganMs);
-        if (isNew || toMs > fromMs) use.note(Math.min(fromMs, toMs), toMs, isNew);
-      }
-    },
-    suspendsBetween: (fromAgeMs, toAgeMs) => use.between(fromAgeMs, toAgeMs),
-    suspendableAfterMs: () => use.firstRiseMs() ?? 0,
-    endsBetween: (action, fromAgeMs, toAgeMs) =>
-      (operations.get(action ?? '') ?? unknown).between(fromAgeMs, toAgeMs),
-  };
-
-  function endsOf(action: string): LearnedEnds {
-    const known = operations.get(action);
-    if (known !== undefined || operations.size >= ACTIONS_MAX) return known ?? unknown;
-    const created = createLearnedEnds(OPERATION);
-    operations.set(action, created);
-    return created;
-  }
 }
