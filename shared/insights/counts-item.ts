@@ -15,29 +15,17 @@ export interface StoredCounts<Counts> {
   readonly writer: string;
 }
 
-/** Every item of counts has these attributes. An hour that an earlier version has written has no `writer`. */
-export const writtenFields = { revision: z.number().int().positive(), writer: z.string().default('') };
-
-type Written = z.infer<z.ZodObject<typeof writtenFields>>;
-
-/** Says what the counts of one kind are, and how they stand in the table. */
-interface CountsForm<Fields, Counts, Value> {
-  readonly schema: z.ZodType<Fields & Written>;
-  readonly empty: Counts;
-  countsOf(fields: Fields): Counts;
-  fieldsOf(counts: Counts): Readonly<Record<string, Attribute>>;
-  add(this: void, counts: Counts, values: readonly Value[]): Added<Counts>;
+interface Adding<Counts, Value> {
+  /** Adds the values that have a place. `leftOutCount` is the number of the others. */
+  add(
+    this: void,
+    counts: Counts,
+    values: readonly Value[],
+  ): { readonly counts: Counts; readonly leftOutCount: number };
 }
 
-interface Added<Counts> {
-  readonly counts: Counts;
-  /** This many of the values had no place. */
-  readonly leftOutCount: number;
-}
-
-export interface CountsItem<Counts = unknown, Value = unknown> {
+export interface CountsItem<Counts = unknown, Value = unknown> extends Adding<Counts, Value> {
   readonly key: Key;
-  add(counts: Counts, values: readonly Value[]): Added<Counts>;
   read(): Promise<StoredCounts<Counts> | 'unreadable'>;
   /**
    * Makes one write. Resolves to `refused` when the item has another revision than the one before `next`. A rejection
@@ -46,17 +34,22 @@ export interface CountsItem<Counts = unknown, Value = unknown> {
   write(next: StoredCounts<Counts>): Promise<'applied' | 'refused'>;
 }
 
-interface CountsItems<Counts, Value> {
-  itemOf(key: Key, expiresAtMs: number): CountsItem<Counts, Value>;
-  /** Resolves to the counts under each key. They are empty where there is no item, or one that cannot be read. */
-  readMany(keys: readonly Key[]): Promise<readonly Counts[]>;
+/** Every item of counts has these attributes. An hour that an earlier version has written has no `writer`. */
+export const writtenFields = { revision: z.number().int().positive(), writer: z.string().default('') };
+
+/** Says what the counts of one kind are, and how they stand in the table. */
+interface CountsForm<Fields, Counts, Value> extends Adding<Counts, Value> {
+  readonly schema: z.ZodType<Fields & z.infer<z.ZodObject<typeof writtenFields>>>;
+  readonly empty: Counts;
+  countsOf(fields: Fields): Counts;
+  fieldsOf(counts: Counts): Readonly<Record<string, Attribute>>;
 }
 
 export function createCountsItems<Fields, Counts, Value>(
   table: Table,
   form: CountsForm<Fields, Counts, Value>,
   noteUnreadable: NoteUnreadable,
-): CountsItems<Counts, Value> {
+) {
   const parse = (item: Item | undefined): StoredCounts<Counts> | 'unreadable' => {
     if (item === undefined) return { counts: form.empty, revision: 0, writer: '' };
     const { success, data, error } = form.schema.safeParse(item);
@@ -65,7 +58,7 @@ export function createCountsItems<Fields, Counts, Value>(
     return 'unreadable';
   };
   return {
-    itemOf: (key, expiresAtMs) => ({
+    itemOf: (key: Key, expiresAtMs: number): CountsItem<Counts, Value> => ({
       key,
       add: form.add,
       read: async () => parse(await table.get(key)),
@@ -83,7 +76,8 @@ export function createCountsItems<Fields, Counts, Value>(
       },
     }),
 
-    async readMany(keys) {
+    /** Resolves to the counts under each key. They are empty where there is no item, or one that cannot be read. */
+    async readMany(keys: readonly Key[]): Promise<readonly Counts[]> {
       const found = keys.length === 0 ? [] : await table.getMany(keys);
       const items = new Map(found.map((item) => [keyText(item), item]));
       return keys.map((key) => {

@@ -97,7 +97,7 @@ export function createInsights({ days, hours, clock, writer }: InsightsDeps): In
 
   const write = async (name: string, group: Group, telemetry: Telemetry) => {
     groups.delete(name);
-    const outcome = await addValues(group, writer);
+    const outcome = await addToItem(group, writer);
     if (outcome === 'waiting') {
       const newer = groups.get(name)?.values ?? [];
       groups.set(name, { ...group, values: [...group.values, ...newer] });
@@ -148,7 +148,7 @@ const ATTEMPTS_MAX = 3;
 type Outcome = 'waiting' | { readonly lostCount: number; readonly reason: string };
 
 /** What may have been written is never written again, so that nothing is counted twice. */
-async function addValues({ item, values }: Group, writer: string): Promise<Outcome> {
+async function addToItem({ item, values }: Group, writer: string): Promise<Outcome> {
   const read = () => item.read().catch(() => undefined);
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const stored = await read();
@@ -156,7 +156,7 @@ async function addValues({ item, values }: Group, writer: string): Promise<Outco
     if (stored === 'unreadable') return { lostCount: values.length, reason: 'unreadable' };
     const { counts, leftOutCount } = item.add(stored.counts, values);
     const next = { counts, revision: stored.revision + 1, writer };
-    const outcome = await item.write(next).catch(() => 'unknown' as const);
+    const outcome = await item.write(next).catch(() => undefined);
     const isWritten = outcome === 'applied' || wasWritten(next, await read());
     if (isWritten === 'unknown') return { lostCount: values.length, reason: 'write_unknown' };
     if (isWritten) return { lostCount: leftOutCount, reason: 'too_many_actions' };

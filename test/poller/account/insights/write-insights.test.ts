@@ -58,7 +58,7 @@ function setUp() {
     stop = new AbortController();
     looksLeft = looks;
     const telemetry = {
-      log: (_level: string, event: string, fields: object = {}) => void logs.push([event, fields]),
+      log: (...line: readonly unknown[]) => void logs.push(line),
       measure: () => {},
     };
     await insights.writeRepeatedly({ telemetry, signal: stop.signal });
@@ -91,6 +91,8 @@ function setUp() {
   };
 }
 
+type Account = ReturnType<typeof setUp>;
+
 const refuse = async () => 'refused' as const;
 const throttle = () => {
   throw new Error('throttled');
@@ -101,10 +103,11 @@ const loseReply = async (write: Write) => {
 };
 
 const dropped = (reason: string, value_count: number, item = HOUR) => [
+  'warn',
   'insights.dropped',
   { item, value_count, reason },
 ];
-const NOT_WRITTEN = ['insights.not_written', { item: HOUR }];
+const NOT_WRITTEN = ['warn', 'insights.not_written', { item: HOUR }];
 
 describe('values that wait', () => {
   test.each([
@@ -173,7 +176,7 @@ describe('values that wait', () => {
     await run(2);
 
     expect(failures()).toBe(WAITING_VALUES_MAX);
-    expect(logs).toEqual([['insights.dropped', { value_count: 3, reason: 'too_many' }]]);
+    expect(logs).toEqual([['warn', 'insights.dropped', { value_count: 3, reason: 'too_many' }]]);
   });
 });
 
@@ -236,15 +239,24 @@ describe('a write', () => {
     ['it was not made, and is tried again', throttle],
     [
       'another poller has written in its place',
-      async (_write: Write, another: () => Promise<unknown>) => {
-        await another();
+      async (_write: Write, { countAsAnother }: Account) => {
+        await countAsAnother();
         throw new Error('no reply');
       },
     ],
+    [
+      'the table has taken it, without a look at the item',
+      async (write: Write, { reads }: Account) => {
+        const outcome = await write();
+        reads.push(throttle);
+        return outcome;
+      },
+    ],
   ])('counts once when %s', async (_when, fault) => {
-    const { takeDue, run, writes, countAsAnother, failures, logs } = setUp();
+    const account = setUp();
+    const { takeDue, run, writes, failures, logs } = account;
     takeDue({}, { projectId: 'another', failedCount: 2 });
-    writes.push((write) => fault(write, countAsAnother));
+    writes.push((write) => fault(write, account));
 
     await run(2);
 
