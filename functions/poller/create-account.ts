@@ -25,7 +25,7 @@ import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { noteUnreadableKey, type ReadableKey } from './account/account-key.ts';
 import { emptyAccountMemory } from './account/account-memory.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
-import { createPendingCounts, createPendingSamples } from './account/insights.ts';
+import { createInsights } from './account/insights.ts';
 import { createLease } from './account/lease.ts';
 import { type AccountReport, type Invocation, pollAccount } from './account/poll-account.ts';
 import { createTally } from './account/status/publish-status.ts';
@@ -92,7 +92,7 @@ export function createAccount(
   const noteUnreadable = createUnreadableNotes(telemetry);
   const budget = createAccountBudget(ports, rate);
   const store = createBridgeStore(table, settings.account_id, clock, noteUnreadable);
-  const insights = createInsightsStore(table, settings.account_id, noteUnreadable);
+  const days = createInsightsStore(table, settings.account_id, noteUnreadable);
   const bell = createNudgeBell(clock);
   const lease = createLease({ ...ports, store, budget });
   const key = keyOf(settings, adapters, telemetry);
@@ -118,11 +118,12 @@ export function createAccount(
     random,
     telemetry,
     status: { ...statusStore(table, settings.account_id, noteUnreadable), tally, requestsPerMinute },
-    insights: {
-      pending: createPendingSamples(clock),
-      store: insights,
+    insights: createInsights({
+      days,
+      hours: createHourCountsStore(table, settings.account_id, noteUnreadable),
+      clock,
       writer: ports.newId(),
-    },
+    }),
     replays: {
       recorded: {
         indexes: adapters.indexes,
@@ -131,13 +132,9 @@ export function createAccount(
       },
       store,
     },
-    hourCounts: {
-      pending: createPendingCounts(clock),
-      store: createHourCountsStore(table, settings.account_id, noteUnreadable),
-    },
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usage: createUsageWatch(settings.usage),
-    usualDurationOf: rememberUsualDurations(insights, clock),
+    usualDurationOf: rememberUsualDurations(days, clock),
     commands:
       rate.commandRequestsPerMinute === 0
         ? undefined

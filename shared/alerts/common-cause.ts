@@ -5,7 +5,7 @@
 
 import type { DayInsights } from '../insights/day-insights.ts';
 import { createInsightsStore } from '../insights/day-insights.ts';
-import { type CountedHour, createHourCountsStore, hourOf, hourStartMs } from '../insights/hour-counts.ts';
+import { type CountedHour, createHourCountsStore, hourStartMs } from '../insights/hour-counts.ts';
 import { HOUR_MS, MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { incidentsListOf } from '../store/keys.ts';
@@ -210,18 +210,10 @@ export function createUsualFailures(
   async function read(accountId: string): Promise<Remembered> {
     const nowMs = clock.now();
     const counts = createHourCountsStore(table, accountId, noteUnreadable);
-    const hours = await Promise.all(
-      [hourOf(nowMs - HOUR_MS), hourOf(nowMs)].map(async (hour) => ({
-        hour,
-        stored: await counts.readHour(hour),
-      })),
-    );
     return {
       readAtMs: nowMs,
       days: await createInsightsStore(table, accountId, noteUnreadable).readDays(undefined, nowMs),
-      hours: hours.flatMap(({ hour, stored }) =>
-        stored === 'unreadable' ? [] : [{ hour, counts: stored.counts }],
-      ),
+      hours: await counts.readHours(nowMs, { fromMs: nowMs - HOUR_MS, untilMs: nowMs + 1 }),
     };
   }
 

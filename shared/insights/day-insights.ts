@@ -9,8 +9,9 @@ import type { UsualDuration } from '../records/journal-entries.ts';
 import type { Operation, OperationRecord } from '../records/operation-record.ts';
 import { DAY_MS, epochMsOf, isoTimeOf, MINUTE_MS, normaliseTimestamp } from '../records/time.ts';
 import { insightsKey } from '../store/keys.ts';
-import type { Attribute, Item, Table } from '../store/table.ts';
+import type { Table } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
+import { type CountsItem, createCountsItems, writtenFields } from './counts-item.ts';
 
 /** A day has the form `2026-01-15`. */
 export type UtcDay = string & { readonly __brand: 'UtcDay' };
@@ -151,14 +152,16 @@ function binOf(value: number): number {
   return mapping.key(Math.min(Math.max(value, VALUE_MIN), VALUE_MAX));
 }
 
-interface ActionBins {
+type ActionBins = {
   /** Holds durations in milliseconds. */
   readonly durations: Bins;
   readonly attempts: Bins;
-}
+};
 
 /** The keys are actions. */
 export type DayInsights = ReadonlyMap<string, ActionBins>;
+
+export const NO_INSIGHTS: DayInsights = new Map();
 
 /**
  * One item holds at most this many actions; the public API has about thirty. With every bin of every action in use, the
@@ -166,13 +169,11 @@ export type DayInsights = ReadonlyMap<string, ActionBins>;
  */
 export const ACTIONS_MAX = 64;
 
-export interface DayWithSamples {
-  readonly insights: DayInsights;
-  /** These samples had no place, because the day has `ACTIONS_MAX` other actions. */
-  readonly leftOutCount: number;
-}
-
-export function withSamples(insights: DayInsights, samples: readonly DurationSample[]): DayWithSamples {
+/** Samples have no place when the day has `ACTIONS_MAX` other actions. */
+export function withSamples(
+  insights: DayInsights,
+  samples: readonly DurationSample[],
+): { readonly counts: DayInsights; readonly leftOutCount: number } {
   const next = new Map(insights);
   let leftOutCount = 0;
   for (const [action, own] of Map.groupBy(samples, (sample) => sample.action)) {
@@ -192,43 +193,26 @@ export function withSamples(insights: DayInsights, samples: readonly DurationSam
       ),
     });
   }
-  return { insights: next, leftOutCount };
+  return { counts: next, leftOutCount };
 }
 
 /** Names one item. `projectId` is undefined for the account as a whole. */
-export interface InsightsDay {
+interface InsightsDay {
   readonly projectId: string | undefined;
   readonly day: UtcDay;
 }
 
-/** Holds what is stored of one day. The item has revision 0 while it does not exist. */
-export interface StoredDay {
-  readonly insights: DayInsights;
-  readonly revision: number;
-  /** This process has made the latest write. It is empty while there is none. */
-  readonly writer: string;
-}
-
-export type ReadDay = StoredDay | 'unreadable';
-
 export interface InsightsStore {
-  readonly accountId: string;
-  /** Resolves to the days that insights rest on, without those that do not exist or cannot be read. */
+  /** Resolves to the days that insights rest on. A day that does not exist or cannot be read is empty. */
   readDays(projectId: string | undefined, nowMs: number): Promise<readonly DayInsights[]>;
-  readDay(day: InsightsDay): Promise<ReadDay>;
-  /**
-   * Replaces the day by one write. Resolves to `refused` when it has another revision than the one before `next`. A
-   * rejection means that the outcome is unknown.
-   */
-  writeDay(day: InsightsDay, next: StoredDay): Promise<'applied' | 'refused'>;
+  itemOf(day: InsightsDay): CountsItem<DayInsights, DurationSample>;
 }
 
 const storedBins = z.record(z.string().regex(/^\d{1,3}$/), z.number().int().positive());
 
 const insightsItem = z.object({
   kind: z.literal('insights'),
-  revision: z.number().int().positive(),
-  writer: z.string(),
+  ...writtenFields,
   actions: z.record(z.string(), z.object({ durations: storedBins, attempts: storedBins })),
 });
 
@@ -237,64 +221,28 @@ export const INSIGHTS_ATTRIBUTES: readonly string[] = Object.keys(insightsItem.s
 /** An item is kept for two days longer than it is looked at, because the clocks of two processes differ. */
 const KEPT_MS = 8 * DAY_MS;
 
-const NO_DAY: StoredDay = { insights: new Map(), revision: 0, writer: '' };
-
 export function createInsightsStore(
   table: Table,
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): InsightsStore {
-  const keyOf = ({ projectId, day }: InsightsDay) => insightsKey(accountId, projectId, day);
+  const items = createCountsItems(
+    table,
+    {
+      schema: insightsItem,
+      empty: NO_INSIGHTS,
+      countsOf: ({ actions }): DayInsights => new Map(Object.entries(actions)),
+      fieldsOf: (insights) => ({ kind: 'insights', actions: Object.fromEntries(insights) }),
+      add: withSamples,
+    },
+    noteUnreadable,
+  );
   return {
-    accountId,
-
-    async readDays(projectId, nowMs) {
-      const items = await table.getMany(insightDays(nowMs).map((day) => keyOf({ projectId, day })));
-      const read = items.map((item) => parseDay(item, noteUnreadable));
-      return read.flatMap((found) => (found === 'unreadable' ? [] : [found.insights]));
-    },
-
-    async readDay(day) {
-      const item = await table.get(keyOf(day));
-      return item === undefined ? NO_DAY : parseDay(item, noteUnreadable);
-    },
-
-    writeDay(day, { insights, revision, writer }) {
-      const before = revision - 1;
-      return table.update({
-        key: keyOf(day),
-        set: {
-          kind: 'insights',
-          revision,
-          writer,
-          actions: storedActions(insights),
-          expires_at: Math.floor((dayEndMs(day.day) + KEPT_MS) / 1_000),
-        },
-        condition:
-          before === 0
-            ? { kind: 'absent', name: 'revision' }
-            : { kind: 'equals', name: 'revision', value: before },
-      });
-    },
+    readDays: (projectId, nowMs) =>
+      items.readMany(insightDays(nowMs).map((day) => insightsKey(accountId, projectId, day))),
+    itemOf: ({ projectId, day }) =>
+      items.itemOf(insightsKey(accountId, projectId, day), dayEndMs(day) + KEPT_MS),
   };
-}
-
-function parseDay(item: Item, noteUnreadable: NoteUnreadable): ReadDay {
-  const { data, error } = insightsItem.safeParse(item);
-  if (data === undefined) {
-    const fields = error.issues.map(({ path }) => path.slice(0, 2).join('.'));
-    noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
-    return 'unreadable';
-  }
-  const { actions, revision, writer } = data;
-  return { insights: new Map(Object.entries(actions)), revision, writer };
-}
-
-function storedActions(insights: DayInsights): Attribute {
-  const entries = [...insights].map(([action, { durations, attempts }]: [string, ActionBins]) => {
-    return [action, { durations: { ...durations }, attempts: { ...attempts } }] as const;
-  });
-  return Object.fromEntries(entries);
 }
 
 /** Says it of one action, in one project or in the whole account. */

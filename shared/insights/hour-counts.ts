@@ -7,8 +7,9 @@ import * as z from 'zod';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { DAY_MS, epochMsOf, HOUR_MS, isoTimeOf, normaliseTimestamp } from '../records/time.ts';
 import { hourCountsKey } from '../store/keys.ts';
-import type { Attribute, Item, Table } from '../store/table.ts';
+import type { Table } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
+import { type CountsItem, createCountsItems, writtenFields } from './counts-item.ts';
 
 /** An hour has the form `2026-01-15T12`. */
 export type UtcHour = string & { readonly __brand: 'UtcHour' };
@@ -116,12 +117,6 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
-/** Holds what is stored of one hour. The item has revision 0 while it does not exist. */
-export interface StoredHour {
-  readonly counts: HourCounts;
-  readonly revision: number;
-}
-
 /** These are the counts of one hour. An hour in which nothing began or failed has no item. */
 export interface CountedHour {
   readonly hour: UtcHour;
@@ -131,16 +126,14 @@ export interface CountedHour {
 export interface HourCountsStore {
   /** Resolves to the hours of the last day or of a range, oldest first. An hour that cannot be read counts as empty. */
   readHours(nowMs: number, range?: HourRange): Promise<readonly CountedHour[]>;
-  readHour(hour: UtcHour): Promise<StoredHour | 'unreadable'>;
-  /** Resolves to `refused` when the item has another revision than the one before `next`. */
-  writeHour(hour: UtcHour, next: StoredHour): Promise<'applied' | 'refused'>;
+  itemOf(hour: UtcHour): CountsItem<HourCounts, CountedChange>;
 }
 
 const count = z.number().int().nonnegative();
 
 const hourItem = z.object({
   kind: z.literal('hour_counts'),
-  revision: count,
+  ...writtenFields,
   started_count: count,
   failed_count: count,
   /** The order is that of the last failures, which a map of the table would not keep. */
@@ -157,60 +150,38 @@ export function createHourCountsStore(
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): HourCountsStore {
+  const items = createCountsItems(
+    table,
+    {
+      schema: hourItem,
+      empty: NO_COUNTS,
+      countsOf: ({ started_count, failed_count, failing }): HourCounts => ({
+        started_count,
+        failed_count,
+        failing: new Map(
+          failing.map(([id, failures, operation_id]) => [id, { failed_count: failures, operation_id }]),
+        ),
+      }),
+      fieldsOf: ({ started_count, failed_count, failing }) => ({
+        kind: 'hour_counts',
+        started_count,
+        failed_count,
+        failing: [...failing].map(([id, failures]) => [id, failures.failed_count, failures.operation_id]),
+      }),
+      // Failures of a project that has no place in `failing` count in the sum, so nothing is left out.
+      add: (counts, changes: readonly CountedChange[]) => ({
+        counts: withChanges(counts, changes),
+        leftOutCount: 0,
+      }),
+    },
+    noteUnreadable,
+  );
   return {
     async readHours(nowMs, range) {
       const hours = hoursIn(nowMs, range);
-      if (hours.length === 0) return [];
-      const found = await table.getMany(hours.map((hour) => hourCountsKey(accountId, hour)));
-      const items = new Map(found.map((item) => [item.sk, parseHour(item, noteUnreadable)]));
-      return hours.map((hour) => {
-        const stored = items.get(hourCountsKey(accountId, hour).sk);
-        return { hour, counts: stored === undefined || stored === 'unreadable' ? NO_COUNTS : stored.counts };
-      });
+      const read = await items.readMany(hours.map((hour) => hourCountsKey(accountId, hour)));
+      return hours.map((hour, index) => ({ hour, counts: read[index] ?? NO_COUNTS }));
     },
-
-    async readHour(hour) {
-      const item = await table.get(hourCountsKey(accountId, hour));
-      return item === undefined ? { counts: NO_COUNTS, revision: 0 } : parseHour(item, noteUnreadable);
-    },
-
-    writeHour: (hour, { counts, revision }) =>
-      table.update({
-        key: hourCountsKey(accountId, hour),
-        set: {
-          kind: 'hour_counts',
-          revision,
-          started_count: counts.started_count,
-          failed_count: counts.failed_count,
-          failing: storedFailing(counts),
-          expires_at: Math.floor((hourStartMs(hour) + KEPT_MS) / 1_000),
-        },
-        condition:
-          revision === 1
-            ? { kind: 'absent', name: 'revision' }
-            : { kind: 'equals', name: 'revision', value: revision - 1 },
-      }),
+    itemOf: (hour) => items.itemOf(hourCountsKey(accountId, hour), hourStartMs(hour) + KEPT_MS),
   };
-}
-
-function storedFailing({ failing }: HourCounts): Attribute {
-  return [...failing].map(([projectId, { failed_count, operation_id }]) => [
-    projectId,
-    failed_count,
-    operation_id,
-  ]);
-}
-
-function parseHour(item: Item, noteUnreadable: NoteUnreadable): StoredHour | 'unreadable' {
-  const { data, error } = hourItem.safeParse(item);
-  if (data === undefined) {
-    const fields = error.issues.map(({ path }) => path.slice(0, 2).join('.'));
-    noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
-    return 'unreadable';
-  }
-  const { revision, started_count, failed_count, failing } = data;
-  const entries = failing.map(
-    ([id, failedCount, operation_id]) => [id, { failed_count: failedCount, operation_id }] as const,
-  );
-  return { revision, counts: { started_count, failed_count, failing: new Map(entries) } };
 }

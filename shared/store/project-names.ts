@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { projectNamesKey } from './keys.ts';
 import type { Item, Table } from './table.ts';
-import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
+import { ignoreUnreadable, type NoteUnreadable, unreadableOf } from './unreadable.ts';
 
 /** With 5,000 projects each item has about ten kilobytes, and all of them are read by one call. */
 export const NAME_ITEMS = 32;
@@ -87,7 +87,6 @@ const NO_NAMES: StoredNames = { names: new Map(), revision: 0 };
 function parseNames(item: Item, noteUnreadable: NoteUnreadable): StoredNames | undefined {
   const { data, error } = namesItem.safeParse(item);
   if (data !== undefined) return { names: new Map(Object.entries(data.names)), revision: data.revision };
-  const fields = error.issues.map(({ path }) => path.slice(0, 2).join('.'));
-  noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
+  noteUnreadable(unreadableOf(item, error));
   return undefined;
 }

@@ -24,10 +24,15 @@ export class UnreadableItemError extends AppError {
     const { key, fields } = item;
     super(
       'item_unreadable',
-      `Item ${key.pk} / ${key.sk} does not parse; look at: ${fields.join(', ')}. It is kept as it is.`,
+      `Item ${itemName(key)} does not parse; look at: ${fields.join(', ')}. It is kept as it is.`,
     );
     this.item = item;
   }
+}
+
+/** Names an item in a line of the log. */
+export function itemName({ pk, sk }: Key): string {
+  return `${pk} / ${sk}`;
 }
 
 /** Names the fields of an item that do not parse. */
@@ -76,7 +81,7 @@ export function createUnreadableNotes(telemetry: Telemetry): NoteUnreadable {
   const logged = new Set<string>();
   return ({ key, fields }) => {
     telemetry.measure('ItemsUnreadable', 1);
-    const name = `${key.pk} / ${key.sk}`;
+    const name = itemName(key);
     if (logged.has(name) || logged.size > LOGGED_KEYS_MAX) return;
     logged.add(name);
     if (logged.size > LOGGED_KEYS_MAX)

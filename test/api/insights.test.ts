@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  createInsightsStore,
-  type DayInsights,
-  dayOf,
-  withSamples,
-} from '../../shared/insights/day-insights.ts';
+import { createInsightsStore, dayOf } from '../../shared/insights/day-insights.ts';
 import { NOON_MS } from '../builders.ts';
-import { samplesOf } from '../insights/a-sample.ts';
+import { addTo, samplesOf } from '../insights/values.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
 
@@ -20,9 +15,7 @@ function setUp() {
   /** Stores that so many operations took so long, as the poller does. */
   const keep = async (projectId: string | undefined, atMs: number, durationsMs: readonly number[]) => {
     const day = dayOf(atMs);
-    const nothing: DayInsights = new Map();
-    const { insights } = withSamples(nothing, samplesOf(durationsMs, { day }));
-    await store.writeDay({ projectId, day }, { insights, revision: 1, writer: 'a-poller' });
+    await addTo(store.itemOf({ projectId, day }), samplesOf(durationsMs, { day }));
   };
   const ask = async (path: string, token: TokenOptions = {}) => {
     const authorization = `Bearer ${await api.issueToken(token)}`;

@@ -68,11 +68,10 @@ import { BARREN_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/account/d
 import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/origin.ts';
 import {
   ACCOUNT_WAIT_MS_MAX,
-  COUNTS_WAIT_MS_MAX,
-  PENDING_CHANGES_MAX,
-  PENDING_SAMPLES_MAX,
+  CHANGE_WAIT_MS_MAX,
   PROJECT_WAIT_MS_MAX,
   WAITING_SAMPLES_MAX,
+  WAITING_VALUES_MAX,
 } from '../../functions/poller/account/insights.ts';
 import { EVENTS_PER_SECOND_MAX } from '../../functions/poller/account/relay-leftovers.ts';
 import {
@@ -282,10 +281,9 @@ const constants: Readonly<Record<string, number>> = {
   'Samples that wait for one write': WAITING_SAMPLES_MAX,
   'Time for which a sample of an account waits': ACCOUNT_WAIT_MS_MAX,
   'Time for which a sample of a project waits': PROJECT_WAIT_MS_MAX,
-  'Samples of one account that wait in all': PENDING_SAMPLES_MAX,
   'Actions of one day of an account or project': ACTIONS_MAX,
-  'Time for which a beginning or failure waits for the counts of its hour': COUNTS_WAIT_MS_MAX,
-  'Beginnings and failures of one account that wait': PENDING_CHANGES_MAX,
+  'Time for which a beginning or failure waits for the counts of its hour': CHANGE_WAIT_MS_MAX,
+  'Samples, beginnings and failures of one account that wait': WAITING_VALUES_MAX,
   'Projects with failures in the counts of one hour': FAILING_PROJECTS_MAX,
   'Names of projects in one of 32 items': NAMES_PER_ITEM_MAX,
   'Days of usage kept of a project': USAGE_DAYS_MAX,

@@ -1,7 +1,7 @@
 /** Tests the filters of lists: they stand in the address, stay there from page to page, and mean the same in every zone. */
 
 import { describe, expect, test } from 'vitest';
-import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
+import { createHourCountsStore, hourOf, NO_COUNTS } from '../../shared/insights/hour-counts.ts';
 import { endedWithoutOperations } from '../../shared/records/command-record.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
@@ -38,10 +38,9 @@ async function setUp() {
     return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
   };
   const countFailures = (atMs: number, failed_count: number) =>
-    createHourCountsStore(api.memory, ACCOUNT_ID).writeHour(hourOf(atMs), {
-      counts: { started_count: 0, failed_count, failing: new Map() },
-      revision: 1,
-    });
+    createHourCountsStore(api.memory, ACCOUNT_ID)
+      .itemOf(hourOf(atMs))
+      .write({ counts: { ...NO_COUNTS, failed_count }, revision: 1, writer: 'a-poller' });
   return {
     api,
     store,

@@ -4,13 +4,8 @@ import { expect, test } from 'vitest';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
 import { createIncidentStore, incidentIdOf, incidentOf } from '../../shared/alerts/incidents.ts';
-import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
-import {
-  changesOf,
-  createHourCountsStore,
-  NO_COUNTS,
-  withChanges,
-} from '../../shared/insights/hour-counts.ts';
+import { createInsightsStore, dayOf } from '../../shared/insights/day-insights.ts';
+import { changesOf, createHourCountsStore } from '../../shared/insights/hour-counts.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
@@ -18,7 +13,7 @@ import { createProjectNames } from '../../shared/store/project-names.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
-import { samplesOf } from '../insights/a-sample.ts';
+import { addTo, aSample } from '../insights/values.ts';
 import type { MemoryTable } from '../simulation/memory-table.ts';
 import { anIncident } from '../store/mutes-contract.ts';
 
@@ -48,10 +43,7 @@ async function setUp() {
   for (const record of records)
     await createBridgeStore(api.memory, ACCOUNT_ID, clock).record(record, undefined);
   for (const [hour, changes] of Map.groupBy(records.flatMap(changesOf), (change) => change.hour))
-    await createHourCountsStore(api.memory, ACCOUNT_ID).writeHour(hour, {
-      counts: withChanges(NO_COUNTS, changes),
-      revision: 1,
-    });
+    await addTo(createHourCountsStore(api.memory, ACCOUNT_ID).itemOf(hour), changes);
   const signedIn = await api.app.request('/console/sign-in', {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -83,14 +75,9 @@ const PAGE = `/console/accounts/${ACCOUNT_ID}/projects/icy-hat-1/operations/${id
 async function failAlike(memory: MemoryTable, projectCount: number, endedCount: number) {
   const clock = { now: () => NOON_MS, sleep: async () => {} };
   const { action } = anOperation({});
-  const samples = Array.from({ length: endedCount }, () => samplesOf([1_000], { action })[0]);
-  const { insights } = withSamples(new Map(), samples as never);
-  const place = { projectId: undefined, day: dayOf(NOON_MS) };
-  await createInsightsStore(memory, ACCOUNT_ID).writeDay(place, {
-    insights,
-    revision: 1,
-    writer: 'a-poller',
-  });
+  const samples = Array.from({ length: endedCount }, () => aSample({ durationMs: 1_000, action }));
+  const day = { projectId: undefined, day: dayOf(NOON_MS) };
+  await addTo(createInsightsStore(memory, ACCOUNT_ID).itemOf(day), samples);
   const began_at = new Date(NOON_MS - 60_000).toISOString();
   for (let each = 0; each < projectCount; each++) {
     const subject = { account_id: ACCOUNT_ID, project_id: `project-${each}`, action };

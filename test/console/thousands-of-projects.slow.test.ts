@@ -11,13 +11,7 @@ import { pollerAccess } from '../../functions/poller/access.ts';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import {
-  type CountedChange,
-  changesOf,
-  createHourCountsStore,
-  NO_COUNTS,
-  withChanges,
-} from '../../shared/insights/hour-counts.ts';
+import { type CountedChange, changesOf, createHourCountsStore } from '../../shared/insights/hour-counts.ts';
 import type { AccountStatus } from '../../shared/records/account-status.ts';
 import { acknowledged, type JournalRecord } from '../../shared/records/journal-record.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
@@ -32,6 +26,7 @@ import { tableDefinition } from '../../shared/store/table.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
+import { addTo } from '../insights/values.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 
 const PROJECTS = 5_000;
@@ -103,7 +98,7 @@ async function fillTable(): Promise<void> {
   await writeAccountStatus(memory, STATUS);
   const hours = createHourCountsStore(memory, 'main');
   for (const [hour, own] of Map.groupBy(changes, (change) => change.hour))
-    await hours.writeHour(hour, { counts: withChanges(NO_COUNTS, own), revision: 1 });
+    await addTo(hours.itemOf(hour), own);
 }
 
 async function copyToDynamoDb(): Promise<void> {

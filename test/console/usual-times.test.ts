@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
+import { createInsightsStore, dayOf } from '../../shared/insights/day-insights.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
-import { samplesOf } from '../insights/a-sample.ts';
+import { addTo, samplesOf } from '../insights/values.ts';
 
 const OPERATION = anOperation();
 const PROJECT = `/console/accounts/main/projects/${OPERATION.project_id}`;
@@ -26,8 +26,7 @@ async function setUp() {
   const keep = async (projectId: string | undefined, durationMs: number) => {
     const day = dayOf(NOON_MS);
     const durationsMs = Array.from({ length: 40 }, () => durationMs);
-    const { insights } = withSamples(new Map(), samplesOf(durationsMs, { action: OPERATION.action }));
-    await store.writeDay({ projectId, day }, { insights, revision: 1, writer: 'a-poller' });
+    await addTo(store.itemOf({ projectId, day }), samplesOf(durationsMs, { action: OPERATION.action }));
   };
   const show = async (path: string, options: TokenOptions = {}) => {
     const token = await api.issueToken(options);

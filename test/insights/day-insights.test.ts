@@ -5,17 +5,16 @@ import {
   createInsightsStore,
   type DayInsights,
   insightsOf,
+  NO_INSIGHTS,
   OPERATIONS_MIN,
   usualDurationOf,
   withSamples,
 } from '../../shared/insights/day-insights.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
-import { A_DAY, aSample, samplesOf } from './a-sample.ts';
-
-const NOTHING: DayInsights = new Map();
+import { A_DAY, addTo, aSample, samplesOf } from './values.ts';
 
 function dayOf(durationsMs: readonly number[], action = 'start_compute'): DayInsights {
-  return withSamples(NOTHING, samplesOf(durationsMs, { action })).insights;
+  return withSamples(NO_INSIGHTS, samplesOf(durationsMs, { action })).counts;
 }
 
 describe('the insights of a day', () => {
@@ -28,7 +27,7 @@ describe('the insights of a day', () => {
       ),
     ];
 
-    const insights = insightsOf([withSamples(NOTHING, samples).insights]);
+    const insights = insightsOf([withSamples(NO_INSIGHTS, samples).counts]);
 
     expect(insights).toMatchObject([
       { action: 'create_branch', durationMs: { count: 20 }, attempts: { p50: 2, p99: 2 } },
@@ -40,29 +39,37 @@ describe('the insights of a day', () => {
 
   test('hold a bounded number of actions, and say how many samples had no place', () => {
     const known = Array.from({ length: ACTIONS_MAX }, (_, index) => aSample({ action: `action_${index}` }));
-    const full = withSamples(NOTHING, known).insights;
+    const full = withSamples(NO_INSIGHTS, known).counts;
 
-    const { insights, leftOutCount } = withSamples(full, [
+    const { counts, leftOutCount } = withSamples(full, [
       aSample({ action: 'one_too_many' }),
       aSample({ action: 'action_3' }),
     ]);
 
-    expect(insights.size).toBe(ACTIONS_MAX);
+    expect(counts.size).toBe(ACTIONS_MAX);
     expect(leftOutCount).toBe(1);
-    expect(Object.values(insights.get('action_3')?.attempts ?? {})).toEqual([2]);
+    expect(Object.values(counts.get('action_3')?.attempts ?? {})).toEqual([2]);
+  });
+
+  test('expire two days after they were last looked at', async () => {
+    const table = createMemoryTable();
+
+    await addTo(createInsightsStore(table, 'main').itemOf({ projectId: undefined, day: A_DAY }), [aSample()]);
+
+    const [item] = table.sync.items();
+    expect(new Date(Number(item?.['expires_at']) * 1_000).toISOString()).toBe('2026-01-24T00:00:00.000Z');
   });
 
   test('fit into one item of the table with every bin of every action in use', async () => {
     const bins = Object.fromEntries(Array.from({ length: BIN_MAX + 1 }, (_, bin) => [bin, 100]));
     const attempts = Object.fromEntries(Array.from({ length: 120 }, (_, bin) => [bin, 100]));
     const actions = Array.from({ length: ACTIONS_MAX }, (_, index) => `an_action_with_a_long_name_${index}`);
-    const insights = new Map(actions.map((action) => [action, { durations: bins, attempts }]));
+    const counts = new Map(actions.map((action) => [action, { durations: bins, attempts }]));
     const table = createMemoryTable();
 
-    await createInsightsStore(table, 'main').writeDay(
-      { projectId: undefined, day: A_DAY },
-      { insights, revision: 1, writer: 'a-process' },
-    );
+    await createInsightsStore(table, 'main')
+      .itemOf({ projectId: undefined, day: A_DAY })
+      .write({ counts, revision: 1, writer: 'a-process' });
 
     expect(table.spent.base).toBeLessThan(400);
   });

@@ -1,30 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { createPendingCounts, writeCountsRepeatedly } from '../../functions/poller/account/insights.ts';
 import {
-  type CountedChange,
   changesOf,
   createHourCountsStore,
   FAILING_PROJECTS_MAX,
-  hourOf,
   NO_COUNTS,
-  type UtcHour,
   withChanges,
 } from '../../shared/insights/hour-counts.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
-import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
-
-const HOUR = '2026-01-15T11' as UtcHour;
-
-const aChange = (fields: Partial<CountedChange> = {}): CountedChange => ({
-  hour: HOUR,
-  projectId: 'a',
-  operationId: 'op-1',
-  startedCount: 0,
-  failedCount: 1,
-  ...fields,
-});
+import { aChange, addTo, LAST_HOUR } from './values.ts';
 
 /** Records the readings one after the other, and returns what each adds. */
 function changesOfReadings(...readings: readonly Parameters<typeof anOperation>[0][]) {
@@ -76,7 +61,7 @@ describe('the counts of an hour', () => {
     expect(counts.failed_count).toBe(4);
     expect([...counts.failing]).toEqual([
       ['b', { failed_count: 1, operation_id: 'op-2' }],
-      ['a', { failed_count: 3, operation_id: 'op-3' }],
+      [aChange().projectId, { failed_count: 3, operation_id: 'op-3' }],
     ]);
   });
 
@@ -92,92 +77,49 @@ describe('the counts of an hour', () => {
   });
 });
 
-describe('the counts of a day', () => {
+describe('the hours', () => {
   function setUp() {
-    let nowMs = NOON_MS;
-    const clock = { now: () => nowMs, sleep: async () => {} };
     const table = createMemoryTable();
-    const store = createHourCountsStore(table.as('poller'), 'main');
-    const read = () => createHourCountsStore(table.as('api'), 'main').readHours(nowMs);
-    const pending = createPendingCounts(clock);
-    /** Runs the loop once. */
-    const write = async (changed: Partial<typeof store> = {}) => {
-      const controller = new AbortController();
-      const sleep = async () => controller.abort();
-      const hourCounts = { pending, store: { ...store, ...changed } };
-      const telemetry = {
-        ...silentTelemetry,
-        log: (_level: string, event: string) => void logged.push(event),
-      };
-      await writeCountsRepeatedly({
-        hourCounts,
-        clock: { ...clock, sleep },
-        telemetry,
-        signal: controller.signal,
-      });
-    };
-    const logged: string[] = [];
     return {
-      pending,
-      read,
-      write,
-      logged,
-      pass: (durationMs: number) => {
-        nowMs += durationMs;
-      },
-      nowMs: () => nowMs,
+      table,
+      item: createHourCountsStore(table.as('poller'), 'main').itemOf(LAST_HOUR),
+      read: () => createHourCountsStore(table.as('api'), 'main').readHours(NOON_MS),
     };
   }
 
-  test('have 24 hours, and are written a minute after the first change', async () => {
-    const { pending, read, write, pass } = setUp();
-    pending.take(aChange());
-    await write();
-    expect((await read()).map(({ counts }) => counts.failed_count)).toEqual(Array(24).fill(0));
-
-    pass(60_000);
-    await write();
-    pending.take(aChange({ hour: '2026-01-15T12' as UtcHour, startedCount: 1 }));
-    pass(60_000);
-    await write();
+  test('of the last day are 24, the present one at the end', async () => {
+    const { item, read } = setUp();
+    await addTo(item, [aChange(), aChange()]);
+    await addTo(item, [aChange({ startedCount: 1 })]);
 
     const hours = await read();
-    expect(hours.at(0)?.hour).toBe('2026-01-14T13');
-    expect(
-      hours.slice(-2).map(({ hour, counts }) => [hour, counts.started_count, counts.failed_count]),
-    ).toEqual([
-      ['2026-01-15T11', 0, 1],
-      ['2026-01-15T12', 1, 1],
-    ]);
+
+    expect(hours).toHaveLength(24);
+    expect(hours.at(0)).toEqual({ hour: '2026-01-14T13', counts: NO_COUNTS });
+    expect(hours.at(-2)).toMatchObject({ hour: LAST_HOUR, counts: { started_count: 1, failed_count: 3 } });
   });
 
-  test('leave out what happened earlier, which a walk through the history shows', async () => {
-    const { pending, write, pass, nowMs, read } = setUp();
-    pending.take(aChange({ hour: hourOf(nowMs() - 24 * 3_600_000) }));
-    pending.take(aChange({ hour: hourOf(nowMs() + 3_600_000) }));
+  test('are kept for two days', async () => {
+    const { table, item } = setUp();
 
-    pass(60_000);
-    await write();
+    await addTo(item, [aChange()]);
 
-    expect((await read()).every(({ counts }) => counts.failed_count === 0)).toBe(true);
+    const [stored] = table.sync.items();
+    expect(new Date(Number(stored?.['expires_at']) * 1_000).toISOString()).toBe('2026-01-17T11:00:00.000Z');
   });
 
-  test('count nothing twice and lose nothing when a write is refused, and say what a lost reply costs', async () => {
-    const { pending, read, write, pass, logged } = setUp();
-    pending.take(aChange());
-    pass(60_000);
-    await write({ writeHour: async () => 'refused' });
-    pass(60_000);
-    await write();
-    expect((await read()).at(-2)?.counts.failed_count).toBe(1);
+  test('that an earlier version has written are read, too', async () => {
+    const { table, item, read } = setUp();
+    const set = {
+      kind: 'hour_counts',
+      revision: 7,
+      started_count: 2,
+      failed_count: 1,
+      failing: [['a', 1, 'op']],
+    };
+    table.sync.update({ key: item.key, set });
 
-    pending.take(aChange());
-    pass(60_000);
-    await write({ writeHour: async () => Promise.reject(new Error('no reply')) });
-    pass(60_000);
-    await write();
-
-    expect((await read()).at(-2)?.counts.failed_count).toBe(1);
-    expect(logged).toEqual(['hour_counts.dropped']);
+    expect((await read()).at(-2)?.counts).toMatchObject({ started_count: 2, failed_count: 1 });
+    expect(await item.read()).toMatchObject({ revision: 7 });
   });
 });

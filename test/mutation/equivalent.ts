@@ -287,11 +287,4 @@ export const equivalents: readonly Equivalent[] = [
     replacement: '"Stryker was here!"',
     proof: 'Neither of the two texts is a time.',
   },
-  {
-    file: 'functions/poller/account/insights.ts',
-    line: 'if (sinceMs === undefined || clock.now() - sinceMs < COUNTS_WAIT_MS_MAX) return [];',
-    original: 'sinceMs === undefined',
-    replacement: 'false',
-    proof: 'Without a time nothing waits, so what is taken out is as empty.',
-  },
 ];

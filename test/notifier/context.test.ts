@@ -9,11 +9,11 @@ import { commonCausesOf, factsOf } from '../../functions/notifier/deciding/wordi
 import { contextOf } from '../../functions/notifier/sending/plan-messages.ts';
 import { createUsualFailures, isServiceLikely } from '../../shared/alerts/common-cause.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
+import { createInsightsStore, dayOf } from '../../shared/insights/day-insights.ts';
 import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { NOON_MS } from '../builders.ts';
-import { samplesOf } from '../insights/a-sample.ts';
+import { aChange, addTo, aSample } from '../insights/values.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { anIncident } from '../store/mutes-contract.ts';
 import { aNotice, aNotifier, anEvent } from './channel-under-test.ts';
@@ -163,18 +163,14 @@ describe('the context of an alert', () => {
       const { clock, deps, deliver, slack } = notifier;
       const { action } = operationStateChanged.example;
       const attempts = Array.from({ length: endedCount }, (_, place) => (place % 10 === 0 ? 2 : 1));
-      const samples = attempts.map((each) => ({ ...samplesOf([1_000], { action })[0], attempts: each }));
-      const { insights } = withSamples(new Map(), samples as never);
+      const samples = attempts.map((each) => aSample({ durationMs: 1_000, action, attempts: each }));
       const poller = createMemoryTable();
       const hour = hourOf(clock.now() - 3_600_000);
-      await createInsightsStore(poller, 'main').writeDay(
-        { projectId: undefined, day: dayOf(clock.now()) },
-        { insights, revision: 1, writer: 'a-poller' },
-      );
-      await createHourCountsStore(poller, 'main').writeHour(hour, {
-        counts: { started_count: 600, failed_count: 60, failing: new Map() },
-        revision: 1,
-      });
+      const day = { projectId: undefined, day: dayOf(clock.now()) };
+      await addTo(createInsightsStore(poller, 'main').itemOf(day), samples);
+      await addTo(createHourCountsStore(poller, 'main').itemOf(hour), [
+        aChange({ hour, startedCount: 600, failedCount: 60 }),
+      ]);
       const usualFailuresOf = createUsualFailures(poller.as('notifier'), clock, () => {});
       Object.assign(deps, { usualFailuresOf });
       for (const project_id of ['one', 'two']) await deliver(anEvent({ ...atNoon, project_id }));

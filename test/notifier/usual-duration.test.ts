@@ -3,13 +3,8 @@ import { renderMail } from '../../functions/notifier/channels/email.ts';
 import { renderSlack } from '../../functions/notifier/channels/slack-message.ts';
 import type { Notice } from '../../functions/notifier/deciding/notice.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import {
-  createInsightsStore,
-  dayOf,
-  rememberUsualDurations,
-  withSamples,
-} from '../../shared/insights/day-insights.ts';
-import { samplesOf } from '../insights/a-sample.ts';
+import { createInsightsStore, dayOf, rememberUsualDurations } from '../../shared/insights/day-insights.ts';
+import { addTo, samplesOf } from '../insights/values.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
 
@@ -26,9 +21,7 @@ async function aNotifierThatKnows(durationMs: number) {
     Array.from({ length: 40 }, () => durationMs),
     { action },
   );
-  const { insights } = withSamples(new Map(), samples);
-  const written = { insights, revision: 1, writer: 'a-poller' };
-  await createInsightsStore(table, account_id).writeDay({ projectId: project_id, day }, written);
+  await addTo(createInsightsStore(table, account_id).itemOf({ projectId: project_id, day }), samples);
   const usual = rememberUsualDurations(createInsightsStore(table.as('notifier'), account_id), clock);
   Object.assign(notifier.deps, {
     usualDurationOf: (_account: string, project: string, wanted: string) => usual(project, wanted),

@@ -3,7 +3,6 @@
 import { REQUEST_BURST } from '../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { createPendingSamples } from '../../functions/poller/account/insights.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { accountLimits } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
@@ -154,14 +153,13 @@ export function anAccount({
 
   function wire(): AccountDeps {
     const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
-    const insights = createInsightsStore(stage.table, wired.store.accountId);
+    const { accountId } = wired.store;
     const limited = requestsPerMinute === undefined ? undefined : limitedTo(requestsPerMinute, wired.clock);
     return {
       ...wired,
       ...limited,
       key: { hasAnother: async () => script.hasAnotherKey(), isReadable: () => true },
-      insights: { pending: createPendingSamples(wired.clock), store: insights, writer: 'test' },
-      usualDurationOf: rememberUsualDurations(insights, wired.clock),
+      usualDurationOf: rememberUsualDurations(createInsightsStore(stage.table, accountId), wired.clock),
       upstream: scriptedUpstream(script, {
         calls,
         nowMs: () => world.scheduler.now(),
@@ -180,7 +178,7 @@ export function anAccount({
       },
       ...(fixedProjectIds && { fixedProjectIds }),
       status: {
-        read: () => readAccountStatus(stage.table, wired.store.accountId),
+        read: () => readAccountStatus(stage.table, accountId),
         write: (status) => writeAccountStatus(stage.table, status),
         tally: tallied(),
         requestsPerMinute: 10_000,

@@ -2,7 +2,7 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
-import { createPendingCounts, createPendingSamples } from '../../functions/poller/account/insights.ts';
+import { createInsights } from '../../functions/poller/account/insights.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { createUsageWatch } from '../../functions/poller/account/usage.ts';
 import type { NudgeBell } from '../../functions/poller/nudges.ts';
@@ -30,12 +30,12 @@ export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock)
       tally: createTally(silentTelemetry).tally,
       requestsPerMinute: 600,
     },
-    insights: {
-      pending: createPendingSamples(clock),
-      store: createInsightsStore(table, accountId),
+    insights: createInsights({
+      days: createInsightsStore(table, accountId),
+      hours: createHourCountsStore(table, accountId),
+      clock,
       writer: 'test',
-    },
-    hourCounts: { pending: createPendingCounts(clock), store: createHourCountsStore(table, accountId) },
+    }),
     replays: {
       recorded: { indexes: noFeed, accountId, readRecords: (keys) => store.readRecords(keys) },
       store,

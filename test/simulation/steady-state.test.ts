@@ -35,9 +35,9 @@ function setUp({ isWhole = true } = {}) {
   const wired = dependenciesOf(stage, owner);
   // The status costs a write a minute, whatever happens.
   const status = { ...wired.status, write: async () => {} };
-  const { hourCounts, names } = wired;
+  const { insights, names } = wired;
   const without = {
-    hourCounts: { ...hourCounts, pending: { ...hourCounts.pending, take: () => {} } },
+    insights: { ...insights, takeChange: () => {} },
     names: { ...names, write: async () => {} },
   };
   const bell = createNudgeBell(scheduler.clockOf(owner));

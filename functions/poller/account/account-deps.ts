@@ -14,7 +14,7 @@ import type { ListingIntervals } from './account-memory.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { ProjectLimits } from './discovery/list-page.ts';
 import type { DiscoveryDeps } from './discovery/project-list.ts';
-import type { HourCountsPort, InsightsPort } from './insights.ts';
+import type { Insights } from './insights.ts';
 import type { Lease } from './lease.ts';
 import type { HealthLimits } from './status/publish-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
@@ -34,12 +34,10 @@ export interface AccountDeps extends PollDeps {
   readonly limits: AccountLimits;
   /** The status of the account is kept here. */
   readonly status: StatusPort;
-  /** What operations took is kept here. */
-  readonly insights: InsightsPort;
+  /** What operations took, and what began and failed in each hour, is counted here. */
+  readonly insights: Insights;
   /** Replays are read from here. */
   readonly replays: ReplayPort;
-  /** What began and failed in each hour is counted here. */
-  readonly hourCounts: HourCountsPort;
   /** The names of projects are kept here. */
   readonly names: ProjectNamesPort;
   /** What projects use is watched here. */

@@ -20,7 +20,6 @@ import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/k
 import { recordedProjects } from './discovery/list-page.ts';
 import { readOrigin } from './discovery/origin.ts';
 import { discoverRepeatedly } from './discovery/project-list.ts';
-import { writeCountsRepeatedly, writeInsightsRepeatedly } from './insights.ts';
 import { waitForLease } from './lease.ts';
 import { type LeftoverEvents, type Leftovers, leftoversAtStart, relayLeftovers } from './relay-leftovers.ts';
 import {
@@ -89,8 +88,6 @@ function depsOfInvocation(
 ): InvocationDeps {
   return {
     ...deps,
-    samples: deps.insights.pending,
-    counts: deps.hourCounts.pending,
     ledger: createRelayLedger(triedRecords),
     bounds: createBoundReports(deps.telemetry),
     onPublished: measurePublished(deps),
@@ -178,8 +175,7 @@ function startLoops(
     shareWithCommands(deps),
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
-    writeInsightsRepeatedly(deps),
-    writeCountsRepeatedly(deps),
+    deps.insights.writeRepeatedly(deps),
     keepNamesRepeatedly(deps, state.discovery),
     watchUsageRepeatedly(deps, state.discovery),
     ...workers,

@@ -269,23 +269,20 @@ async function saveProgress(
  * first read, and is counted by that record.
  */
 async function countHistory(
-  { store, samples, telemetry }: PollDeps,
+  { store, insights, telemetry }: PollDeps,
   { projectId, memory: { historySamples } }: Poll,
 ): Promise<void> {
   const found = [...historySamples];
   historySamples.clear();
-  if (samples === undefined || found.length === 0) return;
+  if (insights === undefined || found.length === 0) return;
   try {
     const ids = found.map(([id]) => id);
     const { records, unreadableIds } = await store.readOperations(projectId, ids);
-    for (const [id, sample] of found) if (!records.has(id) && !unreadableIds.has(id)) samples.take(sample);
+    for (const [id, sample] of found)
+      if (!records.has(id) && !unreadableIds.has(id)) insights.takeSample(sample);
   } catch (error) {
     const reason = toError(error).name;
-    telemetry.log('warn', 'insights.samples_dropped', {
-      project_id: projectId,
-      sample_count: found.length,
-      reason,
-    });
+    telemetry.log('warn', 'insights.dropped', { project_id: projectId, value_count: found.length, reason });
   }
 }
 

@@ -230,10 +230,10 @@ export interface PollDeps extends RelayDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly options: PollOptions;
-  /** Takes what the operations took that have ended. It is undefined when nothing is kept of that. */
-  readonly samples?: { take(sample: DurationSample): void } | undefined;
-  /** Takes what recorded transitions add to the counts of their hours. It is undefined when nothing is counted. */
-  readonly counts?: { take(change: CountedChange): void } | undefined;
+  /** Takes what recorded transitions add to the counts of the account. It is undefined when nothing is counted. */
+  readonly insights?:
+    | { takeSample(sample: DurationSample): void; takeChange(change: CountedChange): void }
+    | undefined;
   /**
    * Resolves to what an action usually takes, and to undefined when too few operations have ended. Without it, only the
    * thresholds of `options` apply to stalls.

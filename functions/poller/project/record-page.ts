@@ -251,15 +251,15 @@ function takeRow({ clock }: PollDeps, poll: Poll, row: Operation): void {
 
 /** Writes the metrics and the insights about one recorded change. */
 function noteRecorded(deps: PollDeps, poll: Poll, record: OperationRecord, reading: Operation): void {
-  const { telemetry, samples, counts } = deps;
+  const { telemetry, insights } = deps;
   // This line appears once per outage: while the journal is full, nothing more is recorded.
   if (isJournalFull(record)) {
     const { project_id, operation_id } = record;
     telemetry.log('warn', 'journal.full', { project_id, operation_id, entry_count: PENDING_ENTRIES_MAX });
   }
   const sample = sampleOf(record, reading);
-  if (sample !== undefined) samples?.take(sample);
-  for (const change of changesOf(record)) counts?.take(change);
+  if (sample !== undefined) insights?.takeSample(sample);
+  for (const change of changesOf(record)) insights?.takeChange(change);
   const entry = record.entries.at(-1);
   if (entry?.type !== 'state_changed') return;
   poll.transitionCount += 1;

@@ -5,14 +5,12 @@
 
 import { createAccountBudget } from '../../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createPendingSamples } from '../../../functions/poller/account/insights.ts';
 import { createLease } from '../../../functions/poller/account/lease.ts';
 import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { IntervalMsMin } from '../../../functions/poller/planner/pace.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
 import { type AccountRate, certainFor, SHARES_PER_MINUTE } from '../../../shared/rates/account-rate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
@@ -83,11 +81,6 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
       write: (status) => writeAccountStatus(table, status),
       tally,
       requestsPerMinute,
-    },
-    insights: {
-      pending: createPendingSamples(clock),
-      store: createInsightsStore(table, ACCOUNT_ID),
-      writer: 'bench',
     },
     bus,
     budget,

@@ -1,8 +1,9 @@
 /** Puts into the table what the poller keeps of the operations of an account: how long they took, how often they failed, and how many began. */
 
-import { createInsightsStore, dayOf, withSamples } from '../../../shared/insights/day-insights.ts';
+import { createInsightsStore, dayOf } from '../../../shared/insights/day-insights.ts';
 import { createHourCountsStore, hourOf } from '../../../shared/insights/hour-counts.ts';
 import { createProjectNames, namesPlaceOf } from '../../../shared/store/project-names.ts';
+import { aChange, addTo } from '../../insights/values.ts';
 import { type Happening, happens } from './script.ts';
 
 interface Usual {
@@ -21,27 +22,17 @@ const ACCOUNT = 'main';
 export function isUsual({ action, operations, failed, startedPerHour }: Usual): Happening {
   const words = `of ${operations} operations ${action} within a week ${failed} failed; ${startedPerHour} operations began in the last hour`;
   return happens(words, async ({ memory, clock }) => {
-    const days = createInsightsStore(memory, ACCOUNT);
-    const day = { projectId: undefined, day: dayOf(clock.now()) };
-    const found = await days.readDay(day);
-    if (found === 'unreadable') throw new Error('The day cannot be read');
+    const day = dayOf(clock.now());
     const samples = Array.from({ length: operations }, (_, place) => ({
       projectId: 'any',
       action,
-      day: day.day,
+      day,
       durationMs: 1_200,
       attempts: place < failed ? 2 : 1,
     }));
-    const { insights } = withSamples(found.insights, samples);
-    await days.writeDay(day, { insights, revision: found.revision + 1, writer: 'a-poller' });
-    const hours = createHourCountsStore(memory, ACCOUNT);
-    const hour = hourOf(clock.now() - 3_600_000);
-    const counted = await hours.readHour(hour);
-    if (counted === 'unreadable') throw new Error('The hour cannot be read');
-    await hours.writeHour(hour, {
-      counts: { ...counted.counts, started_count: startedPerHour },
-      revision: counted.revision + 1,
-    });
+    await addTo(createInsightsStore(memory, ACCOUNT).itemOf({ projectId: undefined, day }), samples);
+    const item = createHourCountsStore(memory, ACCOUNT).itemOf(hourOf(clock.now() - 3_600_000));
+    await addTo(item, [aChange({ startedCount: startedPerHour, failedCount: 0 })]);
   });
 }
 

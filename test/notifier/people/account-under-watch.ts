@@ -19,7 +19,6 @@ import { sweep } from '../../../functions/notifier/sweep.ts';
 import { REQUEST_BURST } from '../../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
-import { createPendingCounts, createPendingSamples } from '../../../functions/poller/account/insights.ts';
 import { createLease } from '../../../functions/poller/account/lease.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
@@ -34,8 +33,6 @@ import { createUsualFailures } from '../../../shared/alerts/common-cause.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
-import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
-import { createHourCountsStore } from '../../../shared/insights/hour-counts.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
@@ -64,7 +61,7 @@ export interface WatchedAccount {
   /** An average project has this many sessions an hour; without it as many as in a demonstration. */
   readonly sessionsPerHour?: number;
   /**
-   * When true, a pager is set up beside Slack, for which nothing is gathered, and the poller counts what is usual, so that
+   * When true, a pager is set up beside Slack, for which nothing is gathered, and the notifier knows what is usual, so that
    * alerts say whether the service is the probable cause.
    */
   readonly hasPager?: boolean;
@@ -115,7 +112,7 @@ export async function watchAccount(options: WatchedAccount): Promise<Watched> {
       }),
   };
   const poller: Process = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
-  const deps = pollerDeps({ scheduler, poller, bus, memory, world, seed, requestsPerMinute, hasPager });
+  const deps = pollerDeps({ scheduler, poller, bus, memory, world, seed, requestsPerMinute });
   const accountMemory = emptyAccountMemory();
   const notifier = notifierDeps(
     scheduler,
@@ -249,7 +246,6 @@ interface PollerParts {
   readonly world: ReturnType<typeof createWorld>;
   readonly seed: number;
   readonly requestsPerMinute: number;
-  readonly hasPager: boolean;
 }
 
 function pollerDeps({
@@ -260,7 +256,6 @@ function pollerDeps({
   world,
   seed,
   requestsPerMinute,
-  hasPager,
 }: PollerParts): AccountDeps {
   const clock = scheduler.clockOf(poller);
   const random = seededRandom(seed + 1);
@@ -301,17 +296,6 @@ function pollerDeps({
     }),
     store,
     random,
-    ...(hasPager && {
-      insights: {
-        pending: createPendingSamples(clock),
-        store: createInsightsStore(memory.as('poller'), ACCOUNT_ID),
-        writer: 'poller',
-      },
-      hourCounts: {
-        pending: createPendingCounts(clock),
-        store: createHourCountsStore(memory.as('poller'), ACCOUNT_ID),
-      },
-    }),
     bus,
     budget,
     planner: createPollPlanner({

@@ -2,11 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createPendingCounts } from '../../../functions/poller/account/insights.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import type { Replay } from '../../../shared/store/wishes.ts';
-import { anOperation, commandRecord, only } from '../../builders.ts';
+import { anOperation, commandRecord } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { anAccount, PROJECT_ID } from '../account-under-test.ts';
 
@@ -150,22 +149,12 @@ describe('an invocation', () => {
   test('counts what began in each hour', async () => {
     const account = anAccount();
     account.script.operations = [OPEN];
-    const written: string[] = [];
-    const hourCounts: AccountDeps['hourCounts'] = {
-      pending: createPendingCounts(account.deps().clock),
-      store: only({
-        readHour: async () => ({ counts: {} as never, revision: 0 }),
-        writeHour: async (hour) => {
-          written.push(String(hour));
-          return 'applied';
-        },
-      }),
-    };
-    const invocation = begin(account, { hourCounts });
+    const invocation = begin(account);
     await account.pass(90_000);
     await invocation.end();
 
-    expect(written).toHaveLength(1);
+    const hours = account.table.sync.items().filter(({ kind }) => kind === 'hour_counts');
+    expect(hours).toMatchObject([{ started_count: 1 }]);
   });
 });
 

@@ -179,8 +179,8 @@ export const mutants: readonly Repair[] = [
     noticedBy: 44,
     rule: 'not-counted',
     file: 'functions/poller/account/insights.ts',
-    find: 'else await writeGroup(insights, telemetry, group);',
-    replace: 'else void writeGroup;',
+    find: 'const outcome = await addToItem(group, writer);',
+    replace: "const outcome: Outcome = { lostCount: 0, reason: '' };",
   },
   {
     name: 'refused-computes-are-asked-for-again',
