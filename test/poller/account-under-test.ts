@@ -8,7 +8,6 @@ import { accountLimits } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import type { StallThresholdsMs } from '../../functions/poller/project/poll.ts';
 import type { WalkLimits } from '../../functions/poller/project/walk.ts';
-import { createInsightsStore, rememberUsualDurations } from '../../shared/insights/day-insights.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
 import type { JournalRecord } from '../../shared/records/journal-record.ts';
 import type { Backfill, Operation } from '../../shared/records/operation-record.ts';
@@ -159,7 +158,6 @@ export function anAccount({
       ...wired,
       ...limited,
       key: { hasAnother: async () => script.hasAnotherKey(), isReadable: () => true },
-      usualDurationOf: rememberUsualDurations(createInsightsStore(stage.table, accountId), wired.clock),
       upstream: scriptedUpstream(script, {
         calls,
         nowMs: () => world.scheduler.now(),

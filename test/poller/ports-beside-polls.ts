@@ -6,7 +6,7 @@ import { createInsights } from '../../functions/poller/account/insights.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { createUsageWatch } from '../../functions/poller/account/usage.ts';
 import type { NudgeBell } from '../../functions/poller/nudges.ts';
-import { createInsightsStore } from '../../shared/insights/day-insights.ts';
+import { createInsightsStore, rememberUsualDurations } from '../../shared/insights/day-insights.ts';
 import { createHourCountsStore } from '../../shared/insights/hour-counts.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
@@ -20,6 +20,7 @@ const noFeed: TableIndexes = { query: async () => ({ keys: [], next: undefined }
 
 export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock) {
   const { accountId } = store;
+  const days = createInsightsStore(table, accountId);
   return {
     watchedAccountIds: () => [accountId],
     bell: everySecond(clock),
@@ -31,11 +32,12 @@ export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock)
       requestsPerMinute: 600,
     },
     insights: createInsights({
-      days: createInsightsStore(table, accountId),
+      days,
       hours: createHourCountsStore(table, accountId),
       clock,
       writer: 'test',
     }),
+    usualDurationOf: rememberUsualDurations(days, clock),
     replays: {
       recorded: { indexes: noFeed, accountId, readRecords: (keys) => store.readRecords(keys) },
       store,

@@ -176,8 +176,7 @@ async function usualOf(
   record: OperationRecord,
   nowMs: number,
 ): Promise<UsualDuration | 'unknown' | undefined> {
-  if (usualDurationOf === undefined || !dependsOnUsual(record, options.stallThresholdsMs, nowMs))
-    return undefined;
+  if (!dependsOnUsual(record, options.stallThresholdsMs, nowMs)) return undefined;
   const { project_id, action } = record;
   try {
     return (await usualDurationOf(project_id, action)) ?? 'unknown';

@@ -274,7 +274,7 @@ async function countHistory(
 ): Promise<void> {
   const found = [...historySamples];
   historySamples.clear();
-  if (insights === undefined || found.length === 0) return;
+  if (found.length === 0) return;
   try {
     const ids = found.map(([id]) => id);
     const { records, unreadableIds } = await store.readOperations(projectId, ids);

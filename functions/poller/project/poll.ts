@@ -230,17 +230,10 @@ export interface PollDeps extends RelayDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly options: PollOptions;
-  /** Takes what recorded transitions add to the counts of the account. It is undefined when nothing is counted. */
-  readonly insights?:
-    | { takeSample(sample: DurationSample): void; takeChange(change: CountedChange): void }
-    | undefined;
-  /**
-   * Resolves to what an action usually takes, and to undefined when too few operations have ended. Without it, only the
-   * thresholds of `options` apply to stalls.
-   */
-  readonly usualDurationOf?:
-    | ((projectId: string, action: string) => Promise<UsualDuration | undefined>)
-    | undefined;
+  /** Takes what recorded transitions add to the counts of the account. */
+  readonly insights: { takeSample(sample: DurationSample): void; takeChange(change: CountedChange): void };
+  /** Resolves to what an action usually takes, and to undefined when too few operations have ended. */
+  readonly usualDurationOf: (projectId: string, action: string) => Promise<UsualDuration | undefined>;
 }
 
 /**

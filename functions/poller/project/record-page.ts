@@ -258,8 +258,8 @@ function noteRecorded(deps: PollDeps, poll: Poll, record: OperationRecord, readi
     telemetry.log('warn', 'journal.full', { project_id, operation_id, entry_count: PENDING_ENTRIES_MAX });
   }
   const sample = sampleOf(record, reading);
-  if (sample !== undefined) insights?.takeSample(sample);
-  for (const change of changesOf(record)) insights?.takeChange(change);
+  if (sample !== undefined) insights.takeSample(sample);
+  for (const change of changesOf(record)) insights.takeChange(change);
   const entry = record.entries.at(-1);
   if (entry?.type !== 'state_changed') return;
   poll.transitionCount += 1;

@@ -16,6 +16,7 @@ import type { CallOptions } from '../../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { anOperation, NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
+import { portsBesidePolls } from '../ports-beside-polls.ts';
 
 export const PROJECT_ID = anOperation().project_id;
 const MINUTE_MS = 60_000;
@@ -58,6 +59,7 @@ export function aProject(fields: Partial<PollOptions> = {}) {
   const clock = { now: () => nowMs, sleep: async () => {} };
   const table = createMemoryTable();
   const store = createBridgeStore(table, 'main', clock);
+  const { insights, usualDurationOf } = portsBesidePolls(table, store, clock);
   const script: ProjectScript = {
     rows: [],
     hidden: [],
@@ -115,6 +117,8 @@ export function aProject(fields: Partial<PollOptions> = {}) {
       },
     },
     clock,
+    insights,
+    usualDurationOf,
     telemetry: {
       log: (level: string, event: string, more?: object) => void logs.push({ level, event, ...more }),
       measure: (metric: string, value: number, name?: string) =>

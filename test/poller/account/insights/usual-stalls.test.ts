@@ -89,7 +89,7 @@ describe('an operation of an action that usually takes minutes', () => {
     Object.assign(deps(), {
       usualDurationOf: async (...subject: readonly [string, string]) => {
         if (isDown) throw new Error('the table is down');
-        return usualDurationOf?.(...subject);
+        return usualDurationOf(...subject);
       },
     });
     script.operations = [
