@@ -18,9 +18,9 @@ export const mutants: readonly Repair[] = [
     mistake: 'a page of the project list with fewer rows than were asked for ends the list',
     noticedBy: 7,
     rule: 'discovered-again',
-    file: 'functions/poller/account/discovery/listing.ts',
-    find: 'const isOver = page.cursor === undefined || isEmpty(page)',
-    replace: 'const isOver = page.cursor === undefined || page.projectIds.length < 400',
+    file: 'functions/poller/planner/list-hints.ts',
+    find: 'if (isEmpty || cursor === undefined || leadsBack)',
+    replace: 'if (rows.length < 400 || isEmpty || cursor === undefined || leadsBack)',
   },
   {
     name: 'history-of-the-account-alone',
@@ -39,15 +39,6 @@ export const mutants: readonly Repair[] = [
     file: 'functions/poller/account/discovery/known-projects.ts',
     find: 'return isComplete || listingCount >= DOUBTFUL.absentCount;',
     replace: 'return isComplete && listing.unavailableCount === 0 && listingCount > 0;',
-  },
-  {
-    name: 'slept-listing-rests',
-    mistake: 'after a listing that was interrupted for weeks none is read for twice as long',
-    noticedBy: 53,
-    rule: 'unreachable-not-told',
-    file: 'functions/poller/account/discovery/project-list.ts',
-    find: 'listings.durationMs = listings.readingMs;',
-    replace: 'listings.durationMs = deps.clock.now() - listing.startedAtMs;',
   },
   {
     name: 'key-is-read-once',
