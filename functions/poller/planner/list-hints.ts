@@ -299,12 +299,13 @@ export function createProjectList(
   }
 }
 
-/** Counts what the listing has shown so far. Its next page has this place. */
+/** Returns a listing that has shown nothing yet. `place` is that of its next page. */
 function beginning(startedAtMs: number) {
   const counts = { place: 0, unavailableCount: 0, malformedRowCount: 0, barrenCount: 0 };
   return { startedAtMs, ...counts, end: 'end' as Listing['end'] };
 }
 
+/** Says whether an earlier page has shown the project. */
 function standsBefore(place: number, { page = -1 }: Partial<ListedProject> = {}): boolean {
   return page >= 0 && page < place;
 }

@@ -15,7 +15,6 @@ import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { Listing } from '../../planner/list-hints.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
-import type { KnownProjects } from './known-projects.ts';
 import {
   type Absence,
   afterListing,
@@ -25,6 +24,7 @@ import {
   type Evidence,
   HELD_MS,
   isGone,
+  type KnownProjects,
   restMs,
 } from './known-projects.ts';
 import type { ReadPage } from './list-page.ts';

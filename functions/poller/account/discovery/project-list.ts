@@ -94,11 +94,10 @@ async function firstReadAtMs(
 }
 
 async function endListing(deps: DiscoveryDeps, discovery: Discovery, listing: Listing): Promise<void> {
-  const { bounds, clock, planner, telemetry } = deps;
+  const { bounds, clock, telemetry } = deps;
   const { projects, listings } = discovery;
   listings.count += 1;
   await recordFirstListing(deps, listings, listing);
-  if (!listings.hasReadWholeList) planner.askForListing();
   const isFirst = listings.endedAtMs === undefined;
   if (isFirst && !(await addUnlisted(deps, discovery, listing))) return;
   listings.endedAtMs = clock.now();
@@ -136,8 +135,8 @@ export async function discoverRepeatedly(
   discovery: Discovery,
 ): Promise<void> {
   const { planner, clock, signal, fixedProjectIds } = deps;
-  if (listings.endedAtMs === undefined) planner.askForListing();
   while (!signal.aborted) {
+    if (listings.endedAtMs === undefined || !listings.hasReadWholeList) planner.askForListing();
     await surviveFailure(deps, health, async () => {
       if (fixedProjectIds === undefined || listings.endedAtMs !== undefined || health.isKeyRejected)
         return addAwaited(deps, discovery);
