@@ -16,7 +16,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'short-list-pages',
     mistake: 'a page of the project list with fewer rows than were asked for ends the list',
-    noticedBy: 7,
+    noticedBy: 53,
     rule: 'discovered-again',
     file: 'functions/poller/planner/list-hints.ts',
     find: 'if (isEmpty || cursor === undefined || leadsBack)',
@@ -203,7 +203,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'thawed-process-puts-back',
     mistake: 'a process that wakes up in its write puts back where a walk continues',
-    noticedBy: 505,
+    noticedBy: 17,
     rule: 'progress-put-back',
     file: 'shared/store/records.ts',
     find: `    ...(isReach && { condition: unchanged }),
@@ -250,8 +250,8 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'a project that a command has named is read before anything says what is history there',
-    noticedBy: 6,
-    rule: 'rejected',
+    noticedBy: 98,
+    rule: 'history',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
     replace: 'const met = unknown; void recordedProjects;',
