@@ -181,7 +181,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
       onLost: (projectId) => forgetReadings(memory.readings, projectId),
       signal: stop.signal,
     };
-    const origin: AccountOrigin = { bootAt: undefined, isUnreadable: false };
+    const origin: AccountOrigin = { bootAt: undefined, isUnreadable: false, fromMs: nowMs };
     const { projects, listings } = memory;
     const discovery = { projects, listings, origin, addedNow: new Set<string>() };
     /** Reads every page that the planner lets a worker read now. */

@@ -27,21 +27,25 @@ export interface AccountOrigin {
   bootAt: Timestamp | undefined;
   /** The account's item exists and does not say what is history, so projects that were never read have to wait. */
   isUnreadable: boolean;
+  /** The invocation began at this time, and its first request may have to wait for a permit. What ends meanwhile is no history. */
+  readonly fromMs: number;
 }
 
 export interface OriginDeps {
   readonly store: BridgeStore;
+  readonly clock: Clock;
 }
 
 /**
  * Reads the origin at the beginning of an invocation. Another process may have read the first whole listing since this
  * environment last looked, and then a project that appears from now on is news to this process, too.
  */
-export async function readOrigin({ store }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
+export async function readOrigin({ store, clock }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
+  const fromMs = clock.now();
   const origin = await store.readOrigin();
-  if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true };
+  if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true, fromMs };
   if (origin?.is_listed === true) listings.hasReadWholeList = true;
-  return { bootAt: origin?.boot_at, isUnreadable: false };
+  return { bootAt: origin?.boot_at, isUnreadable: false, fromMs };
 }
 
 /**
@@ -54,7 +58,8 @@ export async function bootAccount(
   listings: Listings,
   readAtMs: number,
 ): Promise<void> {
-  const stored = (await store.readOrigin()) ?? (await createAccount(store, readAtMs));
+  const stored =
+    (await store.readOrigin()) ?? (await createAccount(store, Math.min(readAtMs, origin.fromMs)));
   origin.isUnreadable = stored === 'unreadable';
   if (stored === 'unreadable') return;
   origin.bootAt = stored.boot_at;

@@ -17,14 +17,14 @@ describe('the origin of an account at the beginning of an invocation', () => {
   test('is unknown when the account was never seen', async () => {
     const { deps, memory } = anInvocation();
 
-    expect(await readOrigin(deps, memory.listings)).toEqual({ bootAt: undefined, isUnreadable: false });
+    expect(await readOrigin(deps, memory.listings)).toMatchObject({ bootAt: undefined, isUnreadable: false });
   });
 
   test('is what the account has stored', async () => {
     const world = anInvocation();
     await world.know();
 
-    expect(await readOrigin(world.deps, world.memory.listings)).toEqual({
+    expect(await readOrigin(world.deps, world.memory.listings)).toMatchObject({
       bootAt: BOOT_AT,
       isUnreadable: false,
     });
@@ -43,7 +43,7 @@ describe('the origin of an account at the beginning of an invocation', () => {
     const world = anInvocation();
     damage(world);
 
-    expect(await readOrigin(world.deps, world.memory.listings)).toEqual({
+    expect(await readOrigin(world.deps, world.memory.listings)).toMatchObject({
       bootAt: undefined,
       isUnreadable: true,
     });
@@ -56,8 +56,15 @@ describe('the first answer of the upstream', () => {
     await bootAccount(deps, origin, memory.listings, NOON_MS + 999);
 
     expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z', is_listed: false });
-    expect(origin).toEqual({ bootAt: '2026-01-15T12:00:00.000000000Z', isUnreadable: false });
+    expect(origin).toMatchObject({ bootAt: '2026-01-15T12:00:00.000000000Z', isUnreadable: false });
     expect(memory.listings.hasReadWholeList).toBe(false);
+  });
+
+  test('creates the account with the time at which the invocation began, when the answer is about a later one', async () => {
+    const { deps, origin, memory, storedAccount } = anInvocation();
+    await bootAccount(deps, origin, memory.listings, NOON_MS + 5_000);
+
+    expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z' });
   });
 
   test('makes projects news in an account that was listed before', async () => {
@@ -89,7 +96,7 @@ describe('the first answer of the upstream', () => {
     memory.listings.hasReadWholeList = true;
     await bootAccount(deps, origin, memory.listings, NOON_MS);
 
-    expect(origin).toEqual({ bootAt: undefined, isUnreadable: true });
+    expect(origin).toMatchObject({ bootAt: undefined, isUnreadable: true });
     expect(memory.listings.hasReadWholeList).toBe(true);
   });
 });
