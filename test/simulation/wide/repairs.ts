@@ -259,7 +259,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'an item that cannot be read stops everything that reads it together with others',
-    noticedBy: 29,
+    noticedBy: 5,
     rule: 'feed-failed',
     file: 'shared/store/records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',
