@@ -196,7 +196,7 @@ function statusStore(table: Table, accountId: string, noteUnreadable: NoteUnread
 function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number): PlannerLimits {
   const { poll_interval_seconds: intervalS, project_ids } = settings;
   const listing = {
-    usualIntervalMs: accountLimits.run.discoveryIntervalMs,
+    usualIntervalMs: accountLimits.listIntervalMs,
     // One request shows hundreds of projects, so it may come four times as often as a poll of one of them.
     hintIntervalMsMin: intervalS === undefined ? ('by_size' as const) : (intervalS * 1_000) / 4,
   };
@@ -247,11 +247,11 @@ export function pollsAtOnceFor(requestsPerMinute: number): number {
 export const accountLimits = {
   run: {
     pollsAtOnce: POLLS_AT_ONCE_MIN,
-    discoveryIntervalMs: MINUTE_MS,
     // After an outage of the bus the index has many pages, and each costs some hundred read units.
     workIntervalMs: 1_000,
     failingMsMax: 3 * MINUTE_MS,
   } satisfies Omit<AccountLimits, 'requestsPerMinute'>,
+  listIntervalMs: MINUTE_MS,
   planner: { failureBackoffMsMax: 5 * MINUTE_MS },
 } as const;
 

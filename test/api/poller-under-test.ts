@@ -87,7 +87,7 @@ function pollerDeps(
       ...accountLimits.planner,
       requestsPerMinute,
       pollIntervalMsMin: 5_000,
-      listing: { usualIntervalMs: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: undefined },
+      listing: { usualIntervalMs: accountLimits.listIntervalMs, hintIntervalMsMin: undefined },
     }),
     clock,
     telemetry,

@@ -63,8 +63,7 @@ import {
   HELD_MS,
   NOT_FOUND_SHARE_MAX,
 } from '../../functions/poller/account/discovery/known-projects.ts';
-import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/list-page.ts';
-import { BARREN_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/account/discovery/listing.ts';
+import { PROJECT_PAGE_ROWS, PROJECTS_MAX } from '../../functions/poller/account/discovery/list-page.ts';
 import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/origin.ts';
 import {
   ACCOUNT_WAIT_MS_MAX,
@@ -83,7 +82,7 @@ import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.
 import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../../functions/poller/account/wind-up.ts';
 import { pollOptionsFor, UPSTREAM_SOCKETS_MAX } from '../../functions/poller/create-account.ts';
 import { SET_ASIDE_MS_MAX, WARM_ACCOUNTS_MAX } from '../../functions/poller/lane/run-lane.ts';
-import { LIST_PAGES_MAX } from '../../functions/poller/planner/list-hints.ts';
+import { BARREN_PAGES_MAX, LIST_PAGES_MAX } from '../../functions/poller/planner/list-hints.ts';
 import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/open-operations.ts';
 import { WORK_ENTRIES_MAX } from '../../functions/poller/project/poll.ts';
 import { JOINED_ROWS_MAX } from '../../functions/poller/project/project-memory.ts';

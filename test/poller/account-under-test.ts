@@ -193,7 +193,7 @@ function limitedTo(requestsPerMinute: number, clock: Clock) {
       ...accountLimits.planner,
       requestsPerMinute,
       pollIntervalMsMin: 5_000,
-      listing: { usualIntervalMs: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: 1_250 },
+      listing: { usualIntervalMs: accountLimits.listIntervalMs, hintIntervalMsMin: 1_250 },
     }),
   };
 }

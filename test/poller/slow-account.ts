@@ -204,7 +204,7 @@ export function aSlowAccount(options: SlowOptions) {
         ...accountLimits.planner,
         requestsPerMinute,
         pollIntervalMsMin: 1_000,
-        listing: { usualIntervalMs: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: undefined },
+        listing: { usualIntervalMs: accountLimits.listIntervalMs, hintIntervalMsMin: undefined },
       }),
       clock,
       telemetry,

@@ -72,7 +72,6 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
     },
     limits: {
       pollsAtOnce: 2,
-      discoveryIntervalMs: 20_000,
       requestsPerMinute: 10_000,
       failingMsMax: 20_000,
       workIntervalMs: 1_000,

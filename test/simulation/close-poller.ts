@@ -60,7 +60,7 @@ function boundsOf({ world: { options } }: Stage) {
       sweepIntervalMs,
       stallThresholdsMs: { default: [2 * pollIntervalMs, 20 * pollIntervalMs] },
     },
-    limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, failingMsMax: 20_000 },
+    limits: { pollsAtOnce: 2, failingMsMax: 20_000 },
     planner: {
       failureBackoffMsMax: 10_000,
       listing: { usualIntervalMs: 20_000, hintIntervalMsMin: pollIntervalMs },

@@ -10,7 +10,6 @@ import type { PollDeps } from '../project/poll.ts';
 import type { ReplayPort } from '../repairs-and-replays.ts';
 import type { SharingDeps } from './account-budget.ts';
 import type { KeyWatchDeps, ReadableKey } from './account-key.ts';
-import type { ListingIntervals } from './account-memory.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { ProjectLimits } from './discovery/list-page.ts';
 import type { DiscoveryDeps } from './discovery/project-list.ts';
@@ -50,7 +49,6 @@ export interface AccountDeps extends PollDeps {
 
 export interface AccountLimits
   extends PollingLimits,
-    ListingIntervals,
     ProjectLimits,
     HealthLimits,
     Readonly<WorkWatchDeps['limits']>,

@@ -132,7 +132,9 @@ async function pollWithLease(
     endWhenQuiet(
       deps,
       stop,
-      () => isListingAwaited(listings) || leftovers.areDraining || replaying.isBusy || deps.usage.isBusy(),
+      // A listing that every invocation interrupts would never say which projects there are.
+      () =>
+        listings.endedAtMs === undefined || leftovers.areDraining || replaying.isBusy || deps.usage.isBusy(),
     ),
     publishStatusRepeatedly(deps, memory.status, sources),
   ]);
@@ -236,14 +238,6 @@ function leftoverEvents(
       counts.publishedCount += eventCount;
     },
   };
-}
-
-/**
- * Says whether the invocation has to wait: a listing that every invocation interrupts never proves that a project is
- * gone.
- */
-function isListingAwaited({ endedAtMs, isBeingRead }: Listings): boolean {
-  return endedAtMs === undefined || isBeingRead;
 }
 
 function measureInvocation(

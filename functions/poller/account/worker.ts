@@ -15,9 +15,9 @@ import { type PollReport, pollProject } from '../project/poll-project.ts';
 import type { AccountLimits } from './account-deps.ts';
 import { type AccountMemory, countPoll, type InvocationCounts } from './account-memory.ts';
 import { type KnownProjects, rememberProject } from './discovery/known-projects.ts';
-import { type ListReadingDeps, readListPage } from './discovery/list-page.ts';
 import { countNotFound, endAbsence, forget, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
 import type { AccountOrigin, Discovery } from './discovery/origin.ts';
+import { type DiscoveryDeps, readListPage } from './discovery/project-list.ts';
 import type { Leftovers } from './relay-leftovers.ts';
 import {
   isOnlyTried,
@@ -51,7 +51,7 @@ const WATCHFUL_WORKERS = 4;
 /** The other workers of an account for which nothing is due ask the planner this often. */
 const RESTING_WAIT_MS = 10_000;
 
-export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
+export interface WorkerDeps extends ProjectPollDeps, DiscoveryDeps {
   readonly upstream: ProjectPollDeps['upstream'];
   readonly store: BridgeStore;
   readonly clock: Clock;
@@ -75,8 +75,7 @@ export async function pollUntilStopped(
   const { planner, clock, signal } = deps;
   const isWatchful = place < WATCHFUL_WORKERS;
   while (!signal.aborted) {
-    const isBooted = state.origin.bootAt !== undefined || state.origin.isUnreadable;
-    if (!isBooted || memory.health.isKeyRejected || !(await tookPermit(deps))) {
+    if (memory.health.isKeyRejected || !(await tookPermit(deps))) {
       await idle(deps, IDLE_WAIT_MS_MAX);
       continue;
     }

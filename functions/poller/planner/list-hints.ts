@@ -1,6 +1,7 @@
 /**
- * Keeps where each page of the project list begins and when it was read, and measures how far the list tells where something has
- * happened: which share of the transitions moved the field `updated_at` of their project, and which share of its moves were true.
+ * Keeps where each page of the project list begins and when it was read, says when the pages have shown the whole list, and measures how far
+ * the list tells where something has happened: which share of the transitions moved the field `updated_at` of their project, and which share
+ * of its moves were true.
  */
 
 import type { FieldEvidence } from '../../../shared/records/account-status.ts';
@@ -11,9 +12,14 @@ import type { FieldEvidence } from '../../../shared/records/account-status.ts';
  */
 export const LIST_PAGES_MAX = 250_000;
 
+/** After this many consecutive pages without a new project, the list is assumed to repeat itself. */
+export const BARREN_PAGES_MAX = 100;
+
 export interface ShownPage {
   readonly rows: readonly ProjectRow[];
-  readonly isEmpty: boolean;
+  /** The service says that it could not list these projects in time. */
+  readonly unavailableProjectIds: readonly string[];
+  readonly malformedRowCount: number;
   /** The next page begins at this cursor. A page has one even when nothing follows. */
   readonly cursor: string | undefined;
 }
@@ -22,6 +28,19 @@ export interface ShownPage {
 export interface ProjectRow {
   readonly id: string;
   readonly updated_at?: unknown;
+}
+
+/**
+ * Describes a reading of the whole list that has come to its end: every page was read since it began, each from where the one before it
+ * ended.
+ */
+export interface Listing {
+  /** Its first page was asked for at this time. */
+  readonly startedAtMs: number;
+  readonly unavailableCount: number;
+  readonly malformedRowCount: number;
+  /** `end` says that the list has ended. Every other value names the bound that was met before the end. */
+  readonly end: 'end' | 'list_pages' | 'barren_pages';
 }
 
 /** Holds what the list has shown of one project. */
@@ -45,6 +64,8 @@ interface ListPage {
   /** The last reading began at this time. It is -Infinity before the first one. */
   readMs: number;
   isBusy: boolean;
+  /** The latest reading goes on with the listing under way, from where the page before ended. */
+  isInListing: boolean;
   failureCount: number;
   /** After a failure, the page is not read before this time. */
   restMs: number;
@@ -58,18 +79,25 @@ export interface ProjectList {
   precision(): number;
   /** Counts the page as being read, and returns its cursor. */
   begin(place: number, nowMs: number): string | undefined;
-  /** Takes what a page showed. Marks the projects of which the field has moved. `shown` is undefined when the reading failed. */
-  take(place: number, shown: ShownPage | undefined, nowMs: number): void;
+  /**
+   * Takes what a page showed. Marks the projects of which the field has moved. `shown` is undefined when the reading failed. Returns the
+   * listing that has come to its end.
+   */
+  take(place: number, shown: ShownPage | undefined, nowMs: number): Listing | undefined;
   /** Learns from a poll of the project that has succeeded. */
   takePoll(project: ListedProject, foundTransition: boolean, nowMs: number): void;
-  /** Each page is read at least once in this time, because new projects are found by then. */
-  intervalMs(): number;
+  /** Returns from when on the page is read, whatever its projects are worth. */
+  dueMs(place: number): number;
+  /** Asks for a listing soon. The first one that is asked for begins at once. */
+  ask(): void;
+  /** Says whether a page is being read or will be next, because a listing is under way. */
+  isUnderWay(): boolean;
   evidence(): readonly FieldEvidence[];
   restore(evidence: readonly FieldEvidence[]): void;
 }
 
 export interface ListLimits {
-  /** Each page is read once in this time, or in a large account once in at most five times it. */
+  /** The list is read once in this time, or in a large account once in at most five times it. */
   readonly usualIntervalMs: number;
   /** The list is read for its hints as well. */
   readonly hasHints: boolean;
@@ -90,10 +118,13 @@ const UNTRIED_MISS = 0.8;
 const FALSE_ALARMS_PER_HIT_MAX = 10;
 const HITS_ASSUMED = 10;
 
-/** Pages that are read for new projects alone get this share of the rate limit. A list of 5,000 projects has 13 pages. */
+/** Listings that look for new projects alone get this share of the rate limit. A list of 5,000 projects has 13 pages. */
 const LISTING_SHARE_MAX = 0.005;
 
-/** A new project never waits longer than this many usual intervals until its page is read. */
+/** Listings get this share of it while they are asked for. */
+const ASKED_SHARE_MAX = 0.05;
+
+/** A new project never waits longer than this many usual intervals until the list is read. */
 const LISTING_DELAY_MAX = 5;
 
 export const UNLISTED: ListedProject = {
@@ -111,6 +142,8 @@ export function createProjectList(
 ): ProjectList {
   const pages: ListPage[] = [];
   const counts = { found: 0, missed: 0, hits: 0, moves: 0 };
+  let listing = beginning(Number.NEGATIVE_INFINITY);
+  let isAskedFor = false;
 
   return {
     pages,
@@ -129,25 +162,30 @@ export function createProjectList(
       return (found + 1) / (found + missed + 2);
     },
     precision: () => (counts.hits + HITS_ASSUMED / 2) / (counts.moves + HITS_ASSUMED),
-    begin(place, nowMs) {
-      const page = pages[place] as ListPage;
-      page.isBusy = true;
-      page.readMs = nowMs;
-      return page.cursor;
-    },
+    begin,
     take(place, shown, nowMs) {
-      if (place > 0 && place >= pages.length) return;
+      if (place > 0 && place >= pages.length) return undefined;
       pages[place] ??= newPage(undefined);
       const page = pages[place];
-      const beganMs = page.isBusy ? page.readMs : nowMs;
+      if (!page.isBusy) begin(place, nowMs);
       page.isBusy = false;
-      // A page that could not be read is stale, and is tried again after its rest.
-      page.readMs = shown === undefined ? Number.NEGATIVE_INFINITY : beganMs;
       page.failureCount = shown === undefined ? page.failureCount + 1 : 0;
-      page.restMs = shown === undefined ? nowMs + backoffMs(page.failureCount) : 0;
-      if (shown === undefined) return;
-      for (const row of shown.rows) takeRow(place, row, beganMs);
+      page.restMs = shown === undefined ? nowMs + Math.min(backoffMs(page.failureCount), usualIntervalMs) : 0;
+      if (shown === undefined) {
+        page.readMs = Number.NEGATIVE_INFINITY;
+        // The upstream may refuse the cursor at which the page begins.
+        if (page.isInListing && page.failureCount > 1) listing = beginning(Number.NEGATIVE_INFINITY);
+        return undefined;
+      }
+      const isBarren = shown.rows.every(({ id }) => standsBefore(place, projectOf(id)));
+      for (const row of shown.rows) takeRow(place, row, page.readMs);
       followList(place, shown);
+      if (page.isInListing) goOn(shown, isBarren);
+      // A page that ends the list also ends a listing that has come further.
+      if (listing.place < pages.length) return undefined;
+      const ended = listing;
+      listing = beginning(ended.startedAtMs);
+      return ended;
     },
     takePoll(project, foundTransition, nowMs) {
       const { hasMoved, hasMovedMeanwhile } = project;
@@ -157,10 +195,13 @@ export function createProjectList(
       project.hasMoved = hasMovedMeanwhile;
       project.hasMovedMeanwhile = false;
     },
-    intervalMs() {
-      const affordableMs = (pages.length * 60_000) / (LISTING_SHARE_MAX * requestsPerMinute);
-      return Math.min(Math.max(usualIntervalMs, affordableMs), LISTING_DELAY_MAX * usualIntervalMs);
+    dueMs,
+    ask() {
+      pages[0] ??= newPage(undefined);
+      isAskedFor = true;
     },
+    isUnderWay: () =>
+      pages.some(({ isBusy }) => isBusy) || (listing.place > 0 && pages[listing.place]?.failureCount === 0),
     evidence: () => [
       {
         name: FIELD,
@@ -176,6 +217,40 @@ export function createProjectList(
       Object.assign(counts, { found: recall.foundCount, missed: recall.missedCount, hits, moves });
     },
   };
+
+  function begin(place: number, nowMs: number): string | undefined {
+    const page = pages[place] as ListPage;
+    page.isBusy = true;
+    page.readMs = nowMs;
+    page.isInListing = place === listing.place && nowMs >= dueMs(place);
+    if (page.isInListing && place === 0) {
+      listing = beginning(nowMs);
+      isAskedFor = false;
+    }
+    return page.cursor;
+  }
+
+  function dueMs(place: number): number {
+    // A page that could not be read is tried again after its rest.
+    if ((pages[place]?.failureCount ?? 0) > 0) return Number.NEGATIVE_INFINITY;
+    if (place !== listing.place) return Number.POSITIVE_INFINITY;
+    if (place > 0) return Number.NEGATIVE_INFINITY;
+    const share = isAskedFor ? ASKED_SHARE_MAX : LISTING_SHARE_MAX;
+    const affordableMs = (pages.length * 60_000) / (share * requestsPerMinute);
+    const intervalMs = Math.min(Math.max(usualIntervalMs, affordableMs), LISTING_DELAY_MAX * usualIntervalMs);
+    return listing.startedAtMs + intervalMs;
+  }
+
+  function goOn({ unavailableProjectIds, malformedRowCount }: ShownPage, isBarren: boolean): void {
+    listing.place += 1;
+    listing.unavailableCount += unavailableProjectIds.length;
+    listing.malformedRowCount += malformedRowCount;
+    listing.barrenCount = isBarren ? listing.barrenCount + 1 : 0;
+    if (listing.place === pages.length) return;
+    if (listing.place >= LIST_PAGES_MAX) listing.end = 'list_pages';
+    else if (listing.barrenCount >= BARREN_PAGES_MAX) listing.end = 'barren_pages';
+    if (listing.end !== 'end') pages.length = listing.place;
+  }
 
   function takeRow(place: number, row: ProjectRow, beganMs: number): void {
     const project = projectOf(row.id);
@@ -206,15 +281,33 @@ export function createProjectList(
   }
 
   /** A page that begins where this one or an earlier one begins would show the same rows again. */
-  function followList(place: number, { isEmpty, cursor }: ShownPage): void {
+  function followList(
+    place: number,
+    { rows, unavailableProjectIds, malformedRowCount, cursor }: ShownPage,
+  ): void {
+    const isEmpty = rows.length + unavailableProjectIds.length + malformedRowCount === 0;
     const leadsBack = pages.slice(0, place + 1).some((each) => each.cursor === cursor);
     // The empty page stays: the next project will stand on it.
     if (isEmpty || cursor === undefined || leadsBack) pages.length = place + 1;
-    else if (place + 1 < LIST_PAGES_MAX) {
+    else {
       pages[place + 1] ??= newPage(cursor);
-      (pages[place + 1] as ListPage).cursor = cursor;
+      const next = pages[place + 1] as ListPage;
+      // What is being read there begins somewhere else.
+      if (next.cursor !== cursor) next.isInListing = false;
+      next.cursor = cursor;
     }
   }
+}
+
+/** Returns a listing that has shown nothing yet. `place` is that of its next page. */
+function beginning(startedAtMs: number) {
+  const counts = { place: 0, unavailableCount: 0, malformedRowCount: 0, barrenCount: 0 };
+  return { startedAtMs, ...counts, end: 'end' as Listing['end'] };
+}
+
+/** Says whether an earlier page has shown the project. */
+function standsBefore(place: number, { page = -1 }: Partial<ListedProject> = {}): boolean {
+  return page >= 0 && page < place;
 }
 
 function newPage(cursor: string | undefined): ListPage {
@@ -223,30 +316,25 @@ function newPage(cursor: string | undefined): ListPage {
     index: 0,
     readMs: Number.NEGATIVE_INFINITY,
     isBusy: false,
+    isInListing: false,
     failureCount: 0,
     restMs: 0,
   };
 }
 
-/**
- * Returns the page that is worth most, by its age alone where that is too great. The list is never read when
- * `listIntervalMs` is undefined.
- */
+/** Returns the page that is due, or else the one that is worth most. The list is never read when `listIntervalMs` is undefined. */
 export function bestPageOf(list: ProjectList, listIntervalMs: number | undefined, nowMs: number) {
   let [place, index, busyIndex, untilMs] = [-1, -1, 0, Number.POSITIVE_INFINITY];
   if (listIntervalMs === undefined) return { place, index, busyIndex, untilMs };
-  const staleMs = list.intervalMs();
   for (const [each, page] of list.pages.entries()) {
     if (page.isBusy) {
       busyIndex = Math.max(busyIndex, page.index);
       continue;
     }
-    const isStale = nowMs >= page.readMs + staleMs;
-    const readyMs = Math.max(
-      page.restMs,
-      page.readMs + (page.index > 0 ? Math.min(staleMs, listIntervalMs) : staleMs),
-    );
-    const worth = isStale ? Number.MAX_VALUE : page.index;
+    const dueMs = list.dueMs(each);
+    const hintMs = page.index > 0 ? page.readMs + listIntervalMs : Number.POSITIVE_INFINITY;
+    const readyMs = Math.max(page.restMs, Math.min(dueMs, hintMs));
+    const worth = nowMs >= dueMs ? Number.MAX_VALUE : page.index;
     if (nowMs < readyMs) untilMs = Math.min(untilMs, readyMs);
     else if (worth > index) [place, index] = [each, worth];
   }

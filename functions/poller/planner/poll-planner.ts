@@ -8,7 +8,13 @@
 import type { FieldEvidence } from '../../../shared/records/account-status.ts';
 import type { RunningCompute } from '../../../shared/records/compute-state.ts';
 import { createExpectations, type Expectations, TRANSITIONS_PER_SUSPEND } from './expected-transitions.ts';
-import { bestPageOf, createProjectList, type ProjectList, type ShownPage } from './list-hints.ts';
+import {
+  bestPageOf,
+  createProjectList,
+  type Listing,
+  type ProjectList,
+  type ShownPage,
+} from './list-hints.ts';
 import {
   createComputeLists,
   lookAt,
@@ -36,9 +42,11 @@ export interface PollPlanner {
   report(projectId: string, result: PollResult, nowMs: number): void;
   /**
    * Takes what a page of the project list showed, however partial. `shown` is undefined when the page could not be
-   * read. The first report starts the readings of the list, because a poller reads the list before it knows any project.
+   * read. Returns the listing that has come to its end with this page.
    */
-  reportPage(page: number, shown: ShownPage | undefined, nowMs: number): void;
+  reportPage(page: number, shown: ShownPage | undefined, nowMs: number): Listing | undefined;
+  /** Asks for a listing soon. The first one that is asked for begins at once. */
+  askForListing(): void;
   /** Takes what a reading of the project's computes came to. */
   reportComputes(projectId: string, reading: ComputesReading, nowMs: number): void;
   /**
@@ -93,7 +101,7 @@ export interface PollResult {
 export interface PollingNeed {
   /** It is true when this invocation has read every project, or has read a list that has shown almost every transition so far. */
   readonly hasReadAll: boolean;
-  /** It is true when a project waits to be polled at once, events wait to be published, or a page of the list is being read. */
+  /** It is true when a project waits to be polled at once, events wait to be published, or the list is being read. */
   readonly hasWork: boolean;
   /**
    * It counts the transitions expected of open operations and of computes that may be suspended now. Operations that
@@ -121,9 +129,13 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     next,
     report,
     reportPage(page, shown, nowMs) {
-      list.take(page, shown, nowMs);
+      const listed = list.take(page, shown, nowMs);
       for (const project of (shown?.rows ?? []).flatMap(({ id }) => byId.get(id) ?? []))
         projects.follow(project);
+      return listed;
+    },
+    askForListing() {
+      if (listing !== undefined) list.ask();
     },
     reportComputes(projectId, reading, nowMs) {
       const project = byId.get(projectId);
@@ -265,7 +277,7 @@ function needOf(
     list.recall() >= RECALL_PROVEN && list.pages.every(({ readMs, isBusy }) => readMs >= sinceMs && !isBusy);
   const isTold = list.recall() > RECALL_WORTH_A_READING;
   let hasReadAll = true;
-  let hasWork = isAwaited || list.pages.some(({ isBusy }) => isBusy);
+  let hasWork = isAwaited || list.isUnderWay();
   // A project that fails has been tried; it must not keep the others' poller alive.
   for (const { polledMs, failureCount, hasLeftovers, hasMoved } of projects.byId.values()) {
     if (failureCount > 0) continue;

@@ -131,7 +131,7 @@ export function benchPlanner({
     readsComputes: true,
     pollIntervalMsMin: pollIntervalMs,
     listing: {
-      usualIntervalMs: accountLimits.run.discoveryIntervalMs,
+      usualIntervalMs: accountLimits.listIntervalMs,
       hintIntervalMsMin: hasHints ? hintIntervalMsMin : undefined,
     },
   });

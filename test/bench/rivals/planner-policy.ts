@@ -73,7 +73,7 @@ function createProjectList(projectCount: number) {
     },
     shown(page: number) {
       const own = rows.slice(page * LIST_ROWS, (page + 1) * LIST_ROWS);
-      return { rows: own, isEmpty: own.length === 0, cursor: own.at(-1)?.id };
+      return { rows: own, unavailableProjectIds: [], malformedRowCount: 0, cursor: own.at(-1)?.id };
     },
   };
 

@@ -302,7 +302,7 @@ function pollerDeps({
       ...accountLimits.planner,
       requestsPerMinute,
       pollIntervalMsMin: 5_000,
-      listing: { usualIntervalMs: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: 1_250 },
+      listing: { usualIntervalMs: accountLimits.listIntervalMs, hintIntervalMsMin: 1_250 },
     }),
     clock,
     telemetry: silentTelemetry,

@@ -9,15 +9,13 @@ import {
   provesFirstListing,
   restMs,
 } from '../../../functions/poller/account/discovery/known-projects.ts';
-import type { ListingResult } from '../../../functions/poller/account/discovery/listing.ts';
+import type { Listing } from '../../../functions/poller/planner/list-hints.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 
 const MINUTE_MS = 60_000;
-const ID = 'gone-1';
 
-const aListing = (change: Partial<ListingResult> = {}): ListingResult => ({
+const aListing = (change: Partial<Listing> = {}): Listing => ({
   startedAtMs: Number.MAX_SAFE_INTEGER,
-  projectIds: new Set(),
   unavailableCount: 0,
   malformedRowCount: 0,
   end: 'end',
@@ -30,8 +28,8 @@ function notFoundAt(...timesMs: readonly number[]): Absence {
   return known;
 }
 
-const absentFrom = (absence: Absence, listing: ListingResult, ...timesMs: readonly number[]) =>
-  timesMs.reduce((known, nowMs) => afterListing(known, ID, { listing, nowMs }), absence);
+const absentFrom = (absence: Absence, listing: Listing, ...timesMs: readonly number[]) =>
+  timesMs.reduce((known, nowMs) => afterListing(known, listing, nowMs), absence);
 
 describe('a project is gone', () => {
   test('after 404s of a minute and two whole listings without it', () => {
@@ -49,7 +47,7 @@ describe('a project is gone', () => {
   test.each([
     ['a row that cannot be read', { malformedRowCount: 1 }],
     ['an unavailable project', { unavailableCount: 1 }],
-    ['a bound that was met', { end: 'projects' as const }],
+    ['a bound that was met', { end: 'list_pages' as const }],
   ])('after ten minutes and three listings when each leaves a doubt: %s', (_, doubt) => {
     const listing = aListing(doubt);
     const tenMinutes = notFoundAt(0, 5 * MINUTE_MS, 10 * MINUTE_MS);
@@ -77,8 +75,8 @@ describe('a project is gone', () => {
         const nowMs = step * 2 * MINUTE_MS;
         absence = afterNotFound(absence, nowMs);
         // The project never misses two listings in a row.
-        const projectIds = new Set(step % 2 === 0 || random.next() < 0.2 ? [ID] : []);
-        absence = afterListing(absence, ID, { listing: aListing({ projectIds }), nowMs });
+        if (step % 2 === 0 || random.next() < 0.2) absence = afterShown(absence, nowMs);
+        absence = afterListing(absence, aListing({ startedAtMs: nowMs }), nowMs);
         expect(isGone(absence, 'list')).toBe(false);
       }
     }
@@ -97,6 +95,13 @@ describe('a project is gone', () => {
     expect(isGone(absentFrom(afterShown(missing, 20), aListing(), 30), 'list')).toBe(false);
   });
 
+  test('not by a listing in which a page has shown it', () => {
+    const missing = afterShown(notFoundAt(0, 1, MINUTE_MS), 20);
+
+    expect(absentFrom(missing, aListing({ startedAtMs: 20 }), 30)).toBe(missing);
+    expect(absentFrom(missing, aListing({ startedAtMs: 21 }), 30).absentCount).toBe(1);
+  });
+
   test('after 404s of ten minutes where no list can be read', () => {
     expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS - 1), 'none')).toBe(false);
     expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS), 'none')).toBe(true);
@@ -108,29 +113,21 @@ describe('a project asks for a listing', () => {
   const missing = notFoundAt(0, 1, 2);
 
   test('after three 404s, and no more once two whole ones lack it', () => {
-    expect(asksForListing(notFoundAt(0, 1), 10)).toBe(false);
-    expect(asksForListing(missing, 10)).toBe(true);
-    expect(asksForListing(absentFrom(missing, aListing(), 10), 11)).toBe(true);
-    expect(asksForListing(absentFrom(missing, aListing(), 10, 11), 12)).toBe(false);
+    expect(asksForListing(notFoundAt(0, 1))).toBe(false);
+    expect(asksForListing(missing)).toBe(true);
+    expect(asksForListing(absentFrom(missing, aListing(), 10))).toBe(true);
+    expect(asksForListing(absentFrom(missing, aListing(), 10, 11))).toBe(false);
   });
 
-  test('every five minutes while each listing leaves a doubt', () => {
-    const doubted = absentFrom(missing, aListing({ malformedRowCount: 1 }), 10);
-
-    expect(asksForListing(doubted, 10 + 5 * MINUTE_MS - 1)).toBe(false);
-    expect(asksForListing(doubted, 10 + 5 * MINUTE_MS)).toBe(true);
+  test('not while listings leave a doubt, because the usual ones decide then', () => {
+    expect(asksForListing(absentFrom(missing, aListing({ malformedRowCount: 1 }), 10))).toBe(false);
   });
 
-  test('less and less often while listings show it, and at least once in an hour', () => {
-    const shows = aListing({ projectIds: new Set([ID]) });
-    const waitMs = (listingCount: number) => {
-      const listed = absentFrom(missing, shows, ...Array.from({ length: listingCount }, () => 0));
-      let nowMs = 0;
-      while (!asksForListing(listed, nowMs)) nowMs += MINUTE_MS;
-      return nowMs / MINUTE_MS;
-    };
+  test('not while the list shows it, until a listing lacks it', () => {
+    const shown = afterShown(missing, 10);
 
-    expect([1, 2, 3, 20].map(waitMs)).toEqual([2, 4, 8, 60]);
+    expect(asksForListing(shown)).toBe(false);
+    expect(asksForListing(absentFrom(shown, aListing(), 20))).toBe(true);
   });
 });
 
@@ -138,7 +135,7 @@ test('the first listing is proved by one that is complete, or by the third that 
   expect(provesFirstListing(aListing({ unavailableCount: 9 }), 1)).toBe(true);
   expect(provesFirstListing(aListing({ malformedRowCount: 1 }), 2)).toBe(false);
   expect(provesFirstListing(aListing({ malformedRowCount: 1 }), 3)).toBe(true);
-  expect(provesFirstListing(aListing({ end: 'projects' }), 1)).toBe(false);
+  expect(provesFirstListing(aListing({ end: 'list_pages' }), 1)).toBe(false);
 });
 
 test('all projects that answer 404 have a fifth of the limit together', () => {

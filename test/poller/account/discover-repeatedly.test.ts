@@ -4,8 +4,12 @@ import { NOON_MS } from '../../builders.ts';
 import { anInvocation, named } from './invocation-under-test.ts';
 
 /** Looks `lookCount` times, and then stops. It calls `between` after each look. */
-function setUp(lookCount: number, between: (count: number) => void = () => {}) {
-  const world = anInvocation();
+function setUp(
+  lookCount: number,
+  between: (count: number) => void = () => {},
+  fixedProjectIds?: readonly string[],
+) {
+  const world = anInvocation({ fixedProjectIds });
   const { deps, memory, discovery, stop, hooks, sleeps } = world;
   hooks.onSleep = () => {
     between(sleeps.length);
@@ -15,38 +19,39 @@ function setUp(lookCount: number, between: (count: number) => void = () => {}) {
 }
 
 describe('the discovery of projects', () => {
-  test('reads the list at once, and then looks every five seconds whether it is needed again', async () => {
-    const { discover, script, listCalls, sleeps, memory } = setUp(3);
+  test('asks for a first listing, and reads nothing itself', async () => {
+    const { discover, begin, script, listCalls, sleeps, memory } = setUp(3);
     script.pages = { '': { projects: named('a') } };
     await discover();
+    expect([listCalls, sleeps]).toEqual([[], [5_000, 5_000, 5_000]]);
+    await begin().readDuePages();
 
-    expect(sleeps).toEqual([5_000, 5_000, 5_000]);
     expect(listCalls).toHaveLength(1);
-    expect(memory.health.answeredAtMs).toBe(NOON_MS);
+    expect([...memory.projects.memories.keys()]).toEqual(['a']);
   });
 
-  test('tries a first listing that has failed again five seconds later, and logs the failure', async () => {
-    const world = setUp(2, () => {
-      world.script.pages = {};
-    });
-    world.script.pages = { '': 'unavailable' };
+  test('tries again five seconds later to take the projects that the configuration names, and logs the failure', async () => {
+    const world = setUp(3, () => {
+      world.script.operations = {};
+    }, ['a']);
+    world.script.operations = { a: 'unavailable' };
     await world.discover();
 
-    expect(world.listCalls).toHaveLength(2);
+    expect(world.operationCalls).toEqual(['a', 'a']);
     expect(world.logs[0]).toMatchObject({ event: 'poll.failed', reason: 'UpstreamError' });
     expect(world.memory.listings.endedAtMs).toBe(NOON_MS + 5_000);
   });
 
   test('waits while the key is refused', async () => {
-    const world = setUp(2);
+    const world = setUp(2, undefined, ['a']);
     world.memory.health.isKeyRejected = true;
     await world.discover();
 
-    expect(world.listCalls).toEqual([]);
+    expect(world.operationCalls).toEqual([]);
   });
 
   test('publishes the recovery of an account whose key is valid again', async () => {
-    const world = setUp(1);
+    const world = setUp(1, undefined, []);
     await world.know();
     const account = await world.store.readAccount();
     if (account === undefined) throw new Error('The account is not stored');
@@ -58,10 +63,10 @@ describe('the discovery of projects', () => {
   });
 
   test('does nothing in an invocation that has stopped', async () => {
-    const world = setUp(1);
+    const world = setUp(1, undefined, ['a']);
     world.stop.abort();
     await world.discover();
 
-    expect([world.listCalls, world.sleeps]).toEqual([[], []]);
+    expect([world.operationCalls, world.sleeps]).toEqual([[], []]);
   });
 });

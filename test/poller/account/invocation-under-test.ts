@@ -6,6 +6,7 @@
 import type { AccountDeps, InvocationDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory, noCounts } from '../../../functions/poller/account/account-memory.ts';
 import type { AccountOrigin } from '../../../functions/poller/account/discovery/origin.ts';
+import { readListPage } from '../../../functions/poller/account/discovery/project-list.ts';
 import { leftoversAtStart } from '../../../functions/poller/account/relay-leftovers.ts';
 import { forgetReadings } from '../../../functions/poller/account/status/project-readings.ts';
 import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
@@ -17,7 +18,7 @@ import type { Timestamp } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { accountKey, projectKey } from '../../../shared/store/keys.ts';
-import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
+import { createRequestBudget, type Permit } from '../../../shared/upstream/request-budget.ts';
 import type { CallOptions } from '../../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../builders.ts';
@@ -48,6 +49,8 @@ interface ListCall {
 
 const failureOf = (kind: UpstreamErrorKind) =>
   new UpstreamError({ kind, method: 'GET', path: '/', message: kind });
+
+export const PERMIT: Permit = { use: () => true };
 
 /** Every sleep of a loop moves the clock by its duration and calls `hooks.onSleep`. */
 export function anInvocation(fields: Partial<AccountDeps> = {}) {
@@ -149,7 +152,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
       },
       reportPage(page, shown, atMs) {
         planned.pages.push([page, shown, atMs]);
-        planner.reportPage(page, shown, atMs);
+        return planner.reportPage(page, shown, atMs);
       },
     },
     budget: createRequestBudget({ clock, requestsPerMinute: 600, burst: 6 }),
@@ -163,7 +166,6 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     },
     limits: {
       pollsAtOnce: 2,
-      discoveryIntervalMs: 60_000,
       requestsPerMinute: 600,
       failingMsMax: 180_000,
       workIntervalMs: 1_000,
@@ -179,10 +181,21 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
       onLost: (projectId) => forgetReadings(memory.readings, projectId),
       signal: stop.signal,
     };
-    const origin: AccountOrigin = { bootAt: undefined, isUnreadable: false };
+    const origin: AccountOrigin = { bootAt: undefined, isUnreadable: false, fromMs: nowMs };
     const { projects, listings } = memory;
     const discovery = { projects, listings, origin, addedNow: new Set<string>() };
-    return { stop, deps, origin, discovery, leftovers: leftoversAtStart(), counts: noCounts() };
+    /** Reads every page that the planner lets a worker read now. */
+    const readDuePages = async () => {
+      for (let next = planner.next(nowMs); next.kind !== 'wait'; next = planner.next(nowMs))
+        if (next.kind === 'list') await readListPage(deps, discovery, next, PERMIT);
+    };
+    /** Asks for a listing, and reads every page that is due then. */
+    const list = async () => {
+      planner.askForListing();
+      await readDuePages();
+    };
+    const tools = { readDuePages, list, leftovers: leftoversAtStart(), counts: noCounts() };
+    return { stop, deps, origin, discovery, ...tools };
   };
   return {
     ...begin(),

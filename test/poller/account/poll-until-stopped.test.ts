@@ -155,22 +155,12 @@ describe('a worker', () => {
     expect(sleeps).toEqual([restMs, restMs]);
   });
 
-  test('takes no permit before it is known what is history', async () => {
-    const { run, origin, permits, sleeps } = setUp();
+  test('learns from the first page of the list what is history', async () => {
+    const { run, origin } = setUp([{ kind: 'list', page: 0, cursor: undefined }]);
     origin.bootAt = undefined;
     await run();
 
-    expect(permits.taken).toBe(0);
-    expect(sleeps).toEqual([1_000, 1_000, 1_000]);
-  });
-
-  test('polls in an account whose item cannot be read', async () => {
-    const { run, origin, permits } = setUp();
-    origin.bootAt = undefined;
-    origin.isUnreadable = true;
-    await run();
-
-    expect(permits.taken).toBe(3);
+    expect(origin.bootAt).toBe('2026-01-15T12:00:00.000000000Z');
   });
 
   test('takes no permit while the key is refused', async () => {

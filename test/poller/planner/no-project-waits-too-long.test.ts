@@ -37,8 +37,10 @@ describe.each(SEEDS)('with seed %i, no project waits for more than five rounds',
       activityOf: (id, nowMs) => (oneInFive(id) ? busy(nowMs) : quiet),
       resultOf: (id) => ({ foundTransition: oneInFive(id) }),
       everyMs: 1_000,
-      happens: (plan, nowMs) =>
-        plan.reportPage(0, { rows: rowsAt(nowMs), isEmpty: false, cursor: undefined }, nowMs),
+      happens: (plan, nowMs) => {
+        const whole = { unavailableProjectIds: [], malformedRowCount: 0, cursor: undefined };
+        plan.reportPage(0, { ...whole, rows: rowsAt(nowMs) }, nowMs);
+      },
     });
 
     expect(run.unreadCount()).toBe(0);

@@ -14,7 +14,12 @@ const limits: PlannerLimits = {
 };
 const quiet = { openSinceMs: undefined, uses: [], arrivalCount: 0, observedMs: DAY_MS };
 const result = { hasFailed: false, foundTransition: false, hasLeftovers: false, activity: quiet };
-const lastPageOf = (rows: readonly ProjectRow[]) => ({ rows, isEmpty: false, cursor: undefined });
+const lastPageOf = (rows: readonly ProjectRow[]) => ({
+  rows,
+  unavailableProjectIds: [],
+  malformedRowCount: 0,
+  cursor: undefined,
+});
 const named = (count: number) => Array.from({ length: count }, (_, place) => `p${place}`);
 
 /** Returns what is read next, and next, without the end of any reading. */

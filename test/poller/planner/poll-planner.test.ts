@@ -33,7 +33,7 @@ const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
 /** Returns the last page of the list. */
 function pageOf(rows: readonly ProjectRow[], end: Partial<ShownPage> = {}) {
-  return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
+  return { rows, unavailableProjectIds: [], malformedRowCount: 0, cursor: undefined, ...end };
 }
 
 function aPlanner(...ids: readonly string[]): PollPlanner {
@@ -399,10 +399,9 @@ describe('the pages of the project list', () => {
     plan.reportPage(1, pageOf([{ id: 'b' }, { id: 'c' }]), 1);
 
     expect(pagesAt(plan, 2)).toEqual([]);
-    expect(pagesAt(plan, MINUTE_MS + 1)).toEqual([
-      [0, undefined],
-      [1, 'a'],
-    ]);
+    expect(pagesAt(plan, MINUTE_MS + 1)).toEqual([[0, undefined]]);
+    plan.reportPage(0, pageOf([{ id: 'a' }], { cursor: 'b' }), MINUTE_MS + 1);
+    expect(pagesAt(plan, MINUTE_MS + 1)).toEqual([[1, 'b']]);
   });
 
   test('are read at least once in the longest interval, also when they give no hints or the account is empty', () => {

@@ -16,11 +16,11 @@ export const mutants: readonly Repair[] = [
   {
     name: 'short-list-pages',
     mistake: 'a page of the project list with fewer rows than were asked for ends the list',
-    noticedBy: 7,
+    noticedBy: 53,
     rule: 'discovered-again',
-    file: 'functions/poller/account/discovery/listing.ts',
-    find: 'const isOver = page.cursor === undefined || isEmpty(page)',
-    replace: 'const isOver = page.cursor === undefined || page.projectIds.length < 400',
+    file: 'functions/poller/planner/list-hints.ts',
+    find: 'if (isEmpty || cursor === undefined || leadsBack)',
+    replace: 'if (rows.length < 400 || isEmpty || cursor === undefined || leadsBack)',
   },
   {
     name: 'history-of-the-account-alone',
@@ -39,15 +39,6 @@ export const mutants: readonly Repair[] = [
     file: 'functions/poller/account/discovery/known-projects.ts',
     find: 'return isComplete || listingCount >= DOUBTFUL.absentCount;',
     replace: 'return isComplete && listing.unavailableCount === 0 && listingCount > 0;',
-  },
-  {
-    name: 'slept-listing-rests',
-    mistake: 'after a listing that was interrupted for weeks none is read for twice as long',
-    noticedBy: 53,
-    rule: 'unreachable-not-told',
-    file: 'functions/poller/account/discovery/project-list.ts',
-    find: 'listings.durationMs = listings.readingMs;',
-    replace: 'listings.durationMs = deps.clock.now() - listing.startedAtMs;',
   },
   {
     name: 'key-is-read-once',
@@ -212,7 +203,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'thawed-process-puts-back',
     mistake: 'a process that wakes up in its write puts back where a walk continues',
-    noticedBy: 505,
+    noticedBy: 17,
     rule: 'progress-put-back',
     file: 'shared/store/records.ts',
     find: `    ...(isReach && { condition: unchanged }),
@@ -259,8 +250,8 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'a project that a command has named is read before anything says what is history there',
-    noticedBy: 6,
-    rule: 'rejected',
+    noticedBy: 98,
+    rule: 'history',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
     replace: 'const met = unknown; void recordedProjects;',
@@ -268,7 +259,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'an item that cannot be read stops everything that reads it together with others',
-    noticedBy: 29,
+    noticedBy: 5,
     rule: 'feed-failed',
     file: 'shared/store/records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',

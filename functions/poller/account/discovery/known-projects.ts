@@ -5,8 +5,8 @@
  */
 
 import { MINUTE_MS, type Timestamp } from '../../../../shared/records/time.ts';
+import type { Listing } from '../../planner/list-hints.ts';
 import { emptyMemory, type ProjectMemory } from '../../project/project-memory.ts';
-import type { ListingResult } from './listing.ts';
 
 export interface KnownProjects {
   /** Maps the id of each project that is polled to what is remembered of it. */
@@ -78,8 +78,7 @@ export interface Absence {
   /** Counts those of these listings that leave no doubt. */
   readonly wholeAbsentCount: number;
   readonly lastAbsentAtMs: number | undefined;
-  /** Counts the listings that showed the project although its operations answer 404. */
-  readonly listedCount: number;
+  /** A page of the list showed the project last at this time, although its operations answer 404. */
   readonly lastListedAtMs: number | undefined;
 }
 
@@ -97,15 +96,6 @@ const CERTAIN = { absentCount: 2, spanMs: MINUTE_MS } as const;
  * hours.
  */
 export const DOUBTFUL = { absentCount: 3, spanMs: 10 * MINUTE_MS } as const;
-
-/**
- * Two listings that leave a doubt are at least this far apart. Three of them cover the time for which the project has
- * to be absent.
- */
-const DOUBTFUL_LISTING_INTERVAL_MS = DOUBTFUL.spanMs / 2;
-
-/** For a project that is listed and answers 404, listings are read less and less often, down to one an hour. */
-const LISTED_INTERVAL_MS_MAX = 60 * MINUTE_MS;
 
 /**
  * All projects that answer 404 together get at most this share of the rate limit. In a large deletion they would
@@ -130,7 +120,6 @@ export function afterNotFound(known: Absence | undefined, nowMs: number): Absenc
     absentCount: 0,
     wholeAbsentCount: 0,
     lastAbsentAtMs: undefined,
-    listedCount: 0,
     lastListedAtMs: undefined,
   };
   const before = known ?? first;
@@ -138,17 +127,12 @@ export function afterNotFound(known: Absence | undefined, nowMs: number): Absenc
 }
 
 /**
- * Returns the absence after a listing that has ended. A listing without the project says nothing if it began before
- * the first 404.
+ * Returns the absence after a listing that has ended. It says nothing if it began before the first 404, or has shown the
+ * project.
  */
-export function afterListing(
-  absence: Absence,
-  projectId: string,
-  { listing, nowMs }: { readonly listing: ListingResult; readonly nowMs: number },
-): Absence {
-  if (listing.projectIds.has(projectId))
-    return { ...afterShown(absence, nowMs), listedCount: absence.listedCount + 1 };
-  if (listing.startedAtMs < absence.firstNotFoundAtMs) return absence;
+export function afterListing(absence: Absence, listing: Listing, nowMs: number): Absence {
+  const { firstNotFoundAtMs, lastListedAtMs = Number.NEGATIVE_INFINITY } = absence;
+  if (listing.startedAtMs < firstNotFoundAtMs || listing.startedAtMs <= lastListedAtMs) return absence;
   return {
     ...absence,
     absentCount: absence.absentCount + 1,
@@ -186,17 +170,18 @@ export function isGone(absence: Absence, evidence: Evidence, spanMsMin = 0): boo
   return absentCount >= DOUBTFUL.absentCount && Math.min(spanMs, absentMs) >= DOUBTFUL.spanMs;
 }
 
-/** Says whether another listing could decide about this project. One listing serves all projects that ask for it. */
-export function asksForListing(absence: Absence, nowMs: number): boolean {
-  if (absence.notFoundCount < NOT_FOUND_COUNT_MIN) return false;
-  const { lastAbsentAtMs, lastListedAtMs, absentCount, wholeAbsentCount } = absence;
-  if (lastAbsentAtMs !== undefined) {
-    if (wholeAbsentCount >= CERTAIN.absentCount) return false;
-    return absentCount === wholeAbsentCount || nowMs - lastAbsentAtMs >= DOUBTFUL_LISTING_INTERVAL_MS;
-  }
-  if (lastListedAtMs === undefined) return true;
-  const intervalMs = Math.min(MINUTE_MS * 2 ** absence.listedCount, LISTED_INTERVAL_MS_MAX);
-  return nowMs - lastListedAtMs >= intervalMs;
+/**
+ * Says whether a listing is asked for to decide about this project soon. It is not while the list shows the project or leaves a doubt: then
+ * the usual listings decide.
+ */
+export function asksForListing({
+  notFoundCount,
+  lastListedAtMs,
+  absentCount,
+  wholeAbsentCount,
+}: Absence): boolean {
+  if (notFoundCount < NOT_FOUND_COUNT_MIN || wholeAbsentCount >= CERTAIN.absentCount) return false;
+  return absentCount === wholeAbsentCount && (absentCount > 0 || lastListedAtMs === undefined);
 }
 
 /**
@@ -204,7 +189,7 @@ export function asksForListing(absence: Absence, nowMs: number): boolean {
  * that cannot be read may hide a project, so the list is read a few times more. An unavailable project is known all
  * the same.
  */
-export function provesFirstListing(listing: ListingResult, listingCount: number): boolean {
+export function provesFirstListing(listing: Listing, listingCount: number): boolean {
   const isComplete = listing.malformedRowCount === 0 && listing.end === 'end';
   return isComplete || listingCount >= DOUBTFUL.absentCount;
 }
@@ -227,6 +212,6 @@ export function restMs({
  * Says whether the listing leaves no doubt. The service itself says that a list with unavailable projects is
  * incomplete.
  */
-function isCertain({ unavailableCount, malformedRowCount, end }: ListingResult): boolean {
+function isCertain({ unavailableCount, malformedRowCount, end }: Listing): boolean {
   return unavailableCount === 0 && malformedRowCount === 0 && end === 'end';
 }

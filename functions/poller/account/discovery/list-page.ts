@@ -1,7 +1,4 @@
-/**
- * Reads one page of the project list in its turn. Projects that the page shows are added to those that are polled,
- * and projects whose fields moved are polled soon. No page removes a project.
- */
+/** Reads one page of the project list, and adds the projects that it shows to those that are polled. */
 
 import { type ProjectRecord, sinceOf } from '../../../../shared/records/project-record.ts';
 import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
@@ -13,22 +10,26 @@ import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import type { ShownPage } from '../../planner/list-hints.ts';
-import type { PollDecision, PollPlanner } from '../../planner/poll-planner.ts';
+import type { PollPlanner } from '../../planner/poll-planner.ts';
 import type { ArrivalHistory } from '../../planner/project-activity.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { UsageWatch } from '../usage.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 import { awaitedIds, rememberProject } from './known-projects.ts';
-import { type ListingPage, PROJECTS_MAX } from './listing.ts';
-import { restartAbsences } from './lose-projects.ts';
 import { type ArrivalDeps, type Discovery, nextOnSight } from './origin.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
 export const PROJECT_PAGE_ROWS = 400;
 
-export interface ReadPage extends ShownPage, ListingPage {
-  readonly cursor: string | undefined;
+/**
+ * At most this many projects of an account are polled. A process with 200,000 of them takes 0.6 GB, and a function may
+ * have three.
+ */
+export const PROJECTS_MAX = 250_000;
+
+export interface ReadPage extends ShownPage {
+  readonly projectIds: readonly string[];
   /** Maps the id of each project to the time at which the upstream created it, as far as the page says. */
   readonly createdAtOf: ReadonlyMap<string, string>;
   /** A project that belongs on the page and is missing there was created after this time (`earlierNowMs`). */
@@ -47,11 +48,11 @@ export interface ListPageDeps {
   readonly signal: AbortSignal;
 }
 
-/** `cursor` is undefined at the beginning of the list. `permit` is undefined when the request has to take its own. */
+/** `cursor` is undefined at the beginning of the list. */
 export async function fetchListPage(
   { upstream, clock, telemetry, names, usage, signal }: ListPageDeps,
   cursor: string | undefined,
-  permit?: Permit,
+  permit: Permit,
 ): Promise<ReadPage> {
   const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
   const requestedMs = clock.now();
@@ -65,7 +66,6 @@ export async function fetchListPage(
     projectIds: projects.map(({ id }) => id),
     unavailableProjectIds,
     malformedRowCount,
-    isEmpty: projects.length + unavailableProjectIds.length + malformedRowCount === 0,
     cursor: page.cursor,
     createdAtOf: new Map(projects.flatMap(({ id, created_at }) => (created_at ? [[id, created_at]] : []))),
     readAtMs: earlierNowMs({ requestedMs, serverDateMs: page.serverDateMs }),
@@ -136,8 +136,10 @@ export interface ProjectLimits {
 }
 
 /** Adding projects needs these fields of a page. */
-export type ShownProjects = Pick<ListingPage, 'projectIds' | 'unavailableProjectIds'> &
-  Pick<ReadPage, 'createdAtOf' | 'readAtMs'>;
+export type ShownProjects = Pick<
+  ReadPage,
+  'projectIds' | 'unavailableProjectIds' | 'createdAtOf' | 'readAtMs'
+>;
 
 /** Resolves to false when the invocation was stopped before every project was added. */
 export async function addProjects(
@@ -252,26 +254,4 @@ async function addOne(
   projects.sighted.add(projectId);
   const { arrivals } = recorded ?? {};
   return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
-}
-
-export interface ListReadingDeps extends ListPageDeps, SightingDeps {
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly planner: PollPlanner;
-}
-
-export async function readListPage(
-  deps: ListReadingDeps,
-  discovery: Discovery,
-  { page, cursor }: PollDecision & { kind: 'list' },
-  permit: Permit,
-): Promise<void> {
-  let shown: ReadPage | undefined;
-  try {
-    shown = await fetchListPage(deps, cursor, permit);
-    restartAbsences(discovery.projects, shown, deps.clock.now());
-    await addProjects(deps, discovery, shown);
-  } finally {
-    deps.planner.reportPage(page, shown, deps.clock.now());
-  }
 }

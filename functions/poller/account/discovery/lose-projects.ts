@@ -12,9 +12,9 @@ import { decideMovedAway, wantedBy } from '../../../../shared/records/transfer.t
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
+import type { Listing } from '../../planner/list-hints.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
-import type { KnownProjects } from './known-projects.ts';
 import {
   type Absence,
   afterListing,
@@ -24,9 +24,10 @@ import {
   type Evidence,
   HELD_MS,
   isGone,
+  type KnownProjects,
   restMs,
 } from './known-projects.ts';
-import type { ListingPage, ListingResult } from './listing.ts';
+import type { ReadPage } from './list-page.ts';
 
 /** This many calls of the table run at once while the projects that a listing has proved gone are recorded. */
 const LOSSES_AT_ONCE = 8;
@@ -58,6 +59,7 @@ export async function countNotFound(
   if (unreachable.has(projectId) || !memories.has(projectId)) return;
   const absence = afterNotFound(absences.get(projectId), deps.clock.now());
   absences.set(projectId, absence);
+  if (asksForListing(absence)) deps.planner.askForListing();
   if (isGone(absence, evidenceOf(deps), heldMs(deps, recorded))) await lose(deps, projects, [projectId]);
 }
 
@@ -80,7 +82,7 @@ export async function endAbsence(
 }
 
 /** A page of the list shows these projects, so the count of listings without them begins anew. */
-export function restartAbsences({ absences }: KnownProjects, page: ListingPage, nowMs: number): void {
+export function restartAbsences({ absences }: KnownProjects, page: ReadPage, nowMs: number): void {
   if (absences.size === 0) return;
   for (const id of [...page.projectIds, ...page.unavailableProjectIds]) {
     const absence = absences.get(id);
@@ -88,21 +90,17 @@ export function restartAbsences({ absences }: KnownProjects, page: ListingPage, 
   }
 }
 
-export function isEvidenceWanted({ absences }: KnownProjects, nowMs: number): boolean {
-  return [...absences.values()].some((absence) => asksForListing(absence, nowMs));
-}
-
 /** Judges all projects that wait by one listing. */
 export async function judgeMissingProjects(
   deps: LossDeps,
   projects: KnownProjects,
-  listing: ListingResult,
+  listing: Listing,
 ): Promise<void> {
   const { absences } = projects;
   const nowMs = deps.clock.now();
   const judged: [string, Absence][] = [...absences].map(([id, absence]) => [
     id,
-    afterListing(absence, id, { listing, nowMs }),
+    afterListing(absence, listing, nowMs),
   ]);
   for (const [id, absence] of judged) absences.set(id, absence);
   const isLost = ([, absence]: [string, Absence]) =>

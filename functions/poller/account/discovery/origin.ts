@@ -16,10 +16,10 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { Listing } from '../../planner/list-hints.ts';
 import type { Listings } from '../account-memory.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import { type KnownProjects, provesFirstListing } from './known-projects.ts';
-import type { ListingResult } from './listing.ts';
 
 /** Says what one invocation knows of the account's origin. */
 export interface AccountOrigin {
@@ -27,21 +27,25 @@ export interface AccountOrigin {
   bootAt: Timestamp | undefined;
   /** The account's item exists and does not say what is history, so projects that were never read have to wait. */
   isUnreadable: boolean;
+  /** The invocation began at this time, and its first request may have to wait for a permit. What ends meanwhile is no history. */
+  readonly fromMs: number;
 }
 
 export interface OriginDeps {
   readonly store: BridgeStore;
+  readonly clock: Clock;
 }
 
 /**
  * Reads the origin at the beginning of an invocation. Another process may have read the first whole listing since this
  * environment last looked, and then a project that appears from now on is news to this process, too.
  */
-export async function readOrigin({ store }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
+export async function readOrigin({ store, clock }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
+  const fromMs = clock.now();
   const origin = await store.readOrigin();
-  if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true };
+  if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true, fromMs };
   if (origin?.is_listed === true) listings.hasReadWholeList = true;
-  return { bootAt: origin?.boot_at, isUnreadable: false };
+  return { bootAt: origin?.boot_at, isUnreadable: false, fromMs };
 }
 
 /**
@@ -54,9 +58,12 @@ export async function bootAccount(
   listings: Listings,
   readAtMs: number,
 ): Promise<void> {
-  const stored = (await store.readOrigin()) ?? (await createAccount(store, readAtMs));
+  const stored =
+    (await store.readOrigin()) ?? (await createAccount(store, Math.min(readAtMs, origin.fromMs)));
   origin.isUnreadable = stored === 'unreadable';
-  if (stored !== 'unreadable') listings.hasReadWholeList = stored.is_listed;
+  if (stored === 'unreadable') return;
+  origin.bootAt = stored.boot_at;
+  listings.hasReadWholeList = stored.is_listed;
 }
 
 async function createAccount(store: OriginDeps['store'], readAtMs: number) {
@@ -66,27 +73,18 @@ async function createAccount(store: OriginDeps['store'], readAtMs: number) {
   return (await store.readOrigin()) ?? first;
 }
 
-/** Says which listing has come to its end, and how many have, this one included. */
-export interface EndedListing {
-  readonly listings: Listings;
-  readonly listing: ListingResult;
-  readonly count: number;
-}
-
 /** From the first listing on, a project that appears is news, and operations older than the account are history. */
 export async function recordFirstListing(
   { store }: OriginDeps,
-  origin: AccountOrigin,
-  { listings, listing, count }: EndedListing,
+  listings: Listings,
+  listing: Listing,
 ): Promise<void> {
-  const stored = await store.readOrigin();
-  if (stored === undefined || stored === 'unreadable') return;
-  origin.bootAt = stored.boot_at;
+  if (listings.hasReadWholeList) return;
   const account = await unlessUnreadable(store.readAccount());
-  // Another process has come to the end of the list before this one.
-  if (stored.is_listed || account?.is_listed === true) listings.hasReadWholeList = true;
-  if (account === undefined || account.is_listed || !provesFirstListing(listing, count)) return;
-  listings.hasReadWholeList = (await store.noteListed()) === 'applied';
+  // Another process may have come to the end of the list before this one.
+  if (account?.is_listed === true) listings.hasReadWholeList = true;
+  else if (account !== undefined && provesFirstListing(listing, listings.count))
+    listings.hasReadWholeList = (await store.noteListed()) === 'applied';
 }
 
 export interface Discovery {

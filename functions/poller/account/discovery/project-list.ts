@@ -1,19 +1,19 @@
 /**
- * Reads the whole project list when it is needed: at first to know the projects, and later as evidence of which are
- * gone.
+ * Reads a page of the project list in its turn: at first to know the projects, then to find new ones and those that have changed, and as
+ * evidence of which are gone. Takes the projects that the configuration names, where it names them.
  */
 
 import { earlierNowMs } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
+import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-import { LIST_PAGES_MAX } from '../../planner/list-hints.ts';
-import type { PollPlanner } from '../../planner/poll-planner.ts';
-import { type AccountMemory, isListingDue, type ListingSchedule, type Listings } from '../account-memory.ts';
+import { BARREN_PAGES_MAX, LIST_PAGES_MAX, type Listing } from '../../planner/list-hints.ts';
+import type { PollDecision, PollPlanner } from '../../planner/poll-planner.ts';
+import type { AccountMemory } from '../account-memory.ts';
 import { type HealthDeps, publishRecovery, shownByList, surviveFailure } from '../status/publish-health.ts';
-import type { BoundReports } from '../status/report-bound.ts';
 import {
   addAwaited,
   addProjects,
@@ -22,60 +22,53 @@ import {
   type ReadPage,
   type SightingDeps,
 } from './list-page.ts';
-import { BARREN_PAGES_MAX, createListing, type ListingResult, PROJECTS_MAX } from './listing.ts';
-import { judgeMissingProjects, type LossDeps } from './lose-projects.ts';
+import { judgeMissingProjects, type LossDeps, restartAbsences } from './lose-projects.ts';
 import { bootAccount, type Discovery, recordFirstListing } from './origin.ts';
 
-export interface DiscoveryDeps extends ListPageDeps, SightingDeps, LossDeps {
+export interface DiscoveryDeps extends ListPageDeps, SightingDeps, LossDeps, HealthDeps {
   readonly upstream: UpstreamClient;
   readonly store: BridgeStore;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly planner: PollPlanner;
+  readonly limits: SightingDeps['limits'] & HealthDeps['limits'];
 }
 
-export async function discoverProjects(deps: DiscoveryDeps, discovery: Discovery): Promise<void> {
-  const result =
-    deps.fixedProjectIds === undefined
-      ? await measureReading(deps, discovery.listings, () => readListing(deps, discovery))
-      : await takeFixedProjects(deps, discovery, deps.fixedProjectIds);
-  if (result !== undefined) await endListing(deps, discovery, result);
-}
-
-/** Counts only the time in which a listing is read, because a night or a month may lie between two invocations. */
-async function measureReading<T>(
-  { clock }: DiscoveryDeps,
-  listings: Listings,
-  read: () => Promise<T>,
-): Promise<T> {
-  const fromMs = clock.now();
-  listings.isBeingRead = true;
+/** No page removes a project: only a whole listing is evidence of what is gone. */
+export async function readListPage(
+  deps: DiscoveryDeps,
+  discovery: Discovery,
+  { page, cursor }: PollDecision & { kind: 'list' },
+  permit: Permit,
+): Promise<void> {
+  const { clock, planner } = deps;
+  const { projects, listings, origin } = discovery;
+  let shown: ReadPage | undefined;
+  let listing: Listing | undefined;
   try {
-    return await read();
+    const read = await fetchListPage(deps, cursor, permit);
+    if (origin.bootAt === undefined) await bootAccount(deps, origin, listings, read.readAtMs);
+    restartAbsences(projects, read, clock.now());
+    // A listing that lacks a project would make news of it later.
+    if (await addProjects(deps, discovery, read)) shown = read;
   } finally {
-    listings.isBeingRead = false;
-    listings.readingMs += clock.now() - fromMs;
+    listing = planner.reportPage(page, shown, clock.now());
   }
+  if (listing !== undefined) await endListing(deps, discovery, listing);
 }
 
-/**
- * Takes the projects that the configuration lists. Resolves to undefined when the invocation was stopped before all
- * were added.
- */
-async function takeFixedProjects(
+/** Takes the projects that the configuration names, as a listing of them would show them. */
+export async function takeFixedProjects(
   deps: DiscoveryDeps,
   discovery: Discovery,
   projectIds: readonly string[],
-): Promise<ListingResult | undefined> {
+): Promise<void> {
   const startedAtMs = deps.clock.now();
   const readAtMs = await firstReadAtMs(deps, projectIds);
   await bootAccount(deps, discovery.origin, discovery.listings, readAtMs);
-  const nothing = { unavailableProjectIds: [], malformedRowCount: 0, cursor: undefined };
-  const page = { ...nothing, projectIds, readAtMs, createdAtOf: new Map<string, string>() };
-  if (!(await addProjects(deps, discovery, page))) return undefined;
-  const listing = createListing(startedAtMs);
-  listing.take(page);
-  return listing.result();
+  const page = { projectIds, unavailableProjectIds: [], readAtMs, createdAtOf: new Map<string, string>() };
+  if (!(await addProjects(deps, discovery, page))) return;
+  await endListing(deps, discovery, { startedAtMs, unavailableCount: 0, malformedRowCount: 0, end: 'end' });
 }
 
 /**
@@ -100,54 +93,17 @@ async function firstReadAtMs(
   return clock.now();
 }
 
-/** Resolves to undefined when the invocation was stopped before the end of the list. */
-async function readListing(deps: DiscoveryDeps, discovery: Discovery): Promise<ListingResult | undefined> {
-  const { clock, planner, signal } = deps;
-  const { listings, origin } = discovery;
-  const listing = listings.underWay ?? createListing(clock.now());
-  listings.underWay = listing;
-  for (let result = listing.result(); result === undefined; result = listing.result()) {
-    const page = await readPage(deps, listings, listing.cursor);
-    if (signal.aborted) return undefined;
-    if (listing.pageCount === 0) await bootAccount(deps, origin, listings, page.readAtMs);
-    if (!(await addProjects(deps, discovery, page))) return undefined;
-    planner.reportPage(listing.pageCount, page, clock.now());
-    listing.take(page);
-  }
-  return listing.result();
-}
-
-/** A stored cursor that the upstream refuses must not hold the listing up for ever: the next one starts anew. */
-async function readPage(
-  deps: ListPageDeps,
-  listings: Listings,
-  cursor: string | undefined,
-): Promise<ReadPage> {
-  try {
-    return await fetchListPage(deps, cursor);
-  } catch (error) {
-    const kind = isUpstreamError(error) ? error.kind : undefined;
-    if (kind === 'rejected') listings.underWay = undefined;
-    // The end of an invocation is no failure of the list.
-    if (kind !== 'cancelled') listings.failedAtMs = deps.clock.now();
-    throw error;
-  }
-}
-
-async function endListing(deps: DiscoveryDeps, discovery: Discovery, listing: ListingResult): Promise<void> {
-  const { projects, listings, origin } = discovery;
-  // When the table fails here, the same listing is recorded a moment later. Until then a new project does not count
-  // as news.
-  await recordFirstListing(deps, origin, { listings, listing, count: listings.count + 1 });
+async function endListing(deps: DiscoveryDeps, discovery: Discovery, listing: Listing): Promise<void> {
+  const { bounds, clock, telemetry } = deps;
+  const { projects, listings } = discovery;
+  listings.count += 1;
+  await recordFirstListing(deps, listings, listing);
   const isFirst = listings.endedAtMs === undefined;
   if (isFirst && !(await addUnlisted(deps, discovery, listing))) return;
-  listings.underWay = undefined;
-  listings.count += 1;
-  listings.durationMs = listings.readingMs;
-  listings.readingMs = 0;
-  listings.endedAtMs = deps.clock.now();
-  reportEnd(deps.bounds, listing);
-  if (isFirst) deps.telemetry.log('info', 'projects.listed', { project_count: listing.projectIds.size });
+  listings.endedAtMs = clock.now();
+  const values = { list_pages: LIST_PAGES_MAX, barren_pages: BARREN_PAGES_MAX };
+  if (listing.end !== 'end') bounds.report(listing.end, values[listing.end]);
+  if (isFirst) telemetry.log('info', 'projects.listed', { project_count: projects.memories.size });
   await judgeMissingProjects(deps, projects, listing);
 }
 
@@ -155,14 +111,11 @@ async function endListing(deps: DiscoveryDeps, discovery: Discovery, listing: Li
  * An earlier process has known these projects, and the first listing of this one lacks them. They are polled as any other, so that one which
  * was deleted while no process ran is found gone. Resolves to false when the invocation was stopped before every project was added.
  */
-async function addUnlisted(
-  deps: DiscoveryDeps,
-  discovery: Discovery,
-  { projectIds, end }: ListingResult,
-): Promise<boolean> {
+async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery, { end }: Listing): Promise<boolean> {
   const { names, store, clock, fixedProjectIds } = deps;
+  const { memories, awaited } = discovery.projects;
   if (fixedProjectIds !== undefined || end !== 'end') return true;
-  const unlisted = (await names.storedIds()).filter((id) => !projectIds.has(id));
+  const unlisted = (await names.storedIds()).filter((id) => !memories.has(id) && !awaited.has(id));
   if (unlisted.length === 0) return true;
   const records = await store.readProjects(unlisted);
   const visible = unlisted.filter((id) => {
@@ -173,34 +126,23 @@ async function addUnlisted(
   return addProjects(deps, discovery, { ...page, readAtMs: clock.now() });
 }
 
-function reportEnd(bounds: BoundReports, { end }: ListingResult): void {
-  const values = { list_pages: LIST_PAGES_MAX, barren_pages: BARREN_PAGES_MAX, projects: PROJECTS_MAX };
-  if (end !== 'end') bounds.report(end, values[end]);
-}
-
-/** Few projects are known before the first listing, so a failed listing is tried again after this short time. */
+/** Other accounts are asked this often about the projects that wait for them, and what the configuration names is tried again. */
 const DISCOVERY_LOOK_MS = 5_000;
 
-export interface DiscoveryLoopDeps extends DiscoveryDeps, HealthDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly limits: DiscoveryDeps['limits'] & HealthDeps['limits'] & ListingSchedule['limits'];
-}
-
 export async function discoverRepeatedly(
-  deps: DiscoveryLoopDeps,
+  deps: DiscoveryDeps,
   { health, listings, projects }: AccountMemory,
   discovery: Discovery,
 ): Promise<void> {
-  const { clock, signal } = deps;
-  const discover = async () => {
-    await discoverProjects(deps, discovery);
-    await publishRecovery(deps, health, shownByList(projects));
-  };
+  const { planner, clock, signal, fixedProjectIds } = deps;
   while (!signal.aborted) {
-    if (!health.isKeyRejected && isListingDue(deps, listings, projects))
-      await surviveFailure(deps, health, discover);
-    else await surviveFailure(deps, health, () => addAwaited(deps, discovery));
+    if (listings.endedAtMs === undefined || !listings.hasReadWholeList) planner.askForListing();
+    await surviveFailure(deps, health, async () => {
+      if (fixedProjectIds === undefined || listings.endedAtMs !== undefined || health.isKeyRejected)
+        return addAwaited(deps, discovery);
+      await takeFixedProjects(deps, discovery, fixedProjectIds);
+      await publishRecovery(deps, health, shownByList(projects));
+    });
     await clock.sleep(DISCOVERY_LOOK_MS, signal).catch(() => {});
   }
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createListing } from '../../../../functions/poller/account/discovery/listing.ts';
 import {
   bootAccount,
   readOrigin,
@@ -14,26 +13,18 @@ import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';
 const damage = ({ table }: ReturnType<typeof anInvocation>) =>
   table.sync.update({ key: accountKey('main'), set: { kind: 'account', boot_at: 17 } });
 
-function listingOf(malformedRowCount: number) {
-  const listing = createListing(NOON_MS);
-  listing.take({ projectIds: ['a'], unavailableProjectIds: [], malformedRowCount, cursor: undefined });
-  const result = listing.result();
-  if (result === undefined) throw new Error('The listing goes on');
-  return result;
-}
-
 describe('the origin of an account at the beginning of an invocation', () => {
   test('is unknown when the account was never seen', async () => {
     const { deps, memory } = anInvocation();
 
-    expect(await readOrigin(deps, memory.listings)).toEqual({ bootAt: undefined, isUnreadable: false });
+    expect(await readOrigin(deps, memory.listings)).toMatchObject({ bootAt: undefined, isUnreadable: false });
   });
 
   test('is what the account has stored', async () => {
     const world = anInvocation();
     await world.know();
 
-    expect(await readOrigin(world.deps, world.memory.listings)).toEqual({
+    expect(await readOrigin(world.deps, world.memory.listings)).toMatchObject({
       bootAt: BOOT_AT,
       isUnreadable: false,
     });
@@ -52,7 +43,7 @@ describe('the origin of an account at the beginning of an invocation', () => {
     const world = anInvocation();
     damage(world);
 
-    expect(await readOrigin(world.deps, world.memory.listings)).toEqual({
+    expect(await readOrigin(world.deps, world.memory.listings)).toMatchObject({
       bootAt: undefined,
       isUnreadable: true,
     });
@@ -65,8 +56,15 @@ describe('the first answer of the upstream', () => {
     await bootAccount(deps, origin, memory.listings, NOON_MS + 999);
 
     expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z', is_listed: false });
-    expect(origin.isUnreadable).toBe(false);
+    expect(origin).toMatchObject({ bootAt: '2026-01-15T12:00:00.000000000Z', isUnreadable: false });
     expect(memory.listings.hasReadWholeList).toBe(false);
+  });
+
+  test('creates the account with the time at which the invocation began, when the answer is about a later one', async () => {
+    const { deps, origin, memory, storedAccount } = anInvocation();
+    await bootAccount(deps, origin, memory.listings, NOON_MS + 5_000);
+
+    expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z' });
   });
 
   test('makes projects news in an account that was listed before', async () => {
@@ -74,6 +72,7 @@ describe('the first answer of the upstream', () => {
     await know();
     await bootAccount(deps, origin, memory.listings, NOON_MS);
 
+    expect(origin.bootAt).toBe(BOOT_AT);
     expect(memory.listings.hasReadWholeList).toBe(true);
   });
 
@@ -97,21 +96,23 @@ describe('the first answer of the upstream', () => {
     memory.listings.hasReadWholeList = true;
     await bootAccount(deps, origin, memory.listings, NOON_MS);
 
-    expect(origin.isUnreadable).toBe(true);
+    expect(origin).toMatchObject({ bootAt: undefined, isUnreadable: true });
     expect(memory.listings.hasReadWholeList).toBe(true);
   });
 });
 
 describe('the first listing that has ended', () => {
-  const end = async ({ deps, origin, memory }: ReturnType<typeof anInvocation>, count = 1, malformed = 0) =>
-    recordFirstListing(deps, origin, { listings: memory.listings, listing: listingOf(malformed), count });
+  const end = async ({ deps, memory }: ReturnType<typeof anInvocation>, count = 1, malformedRowCount = 0) => {
+    memory.listings.count = count;
+    const listing = { startedAtMs: NOON_MS, unavailableCount: 0, malformedRowCount, end: 'end' } as const;
+    await recordFirstListing(deps, memory.listings, listing);
+  };
 
   test('is recorded: from then on a project that appears is news', async () => {
     const world = anInvocation();
     await world.know({ isListed: false });
     await end(world);
 
-    expect(world.origin.bootAt).toBe(BOOT_AT);
     expect(world.storedAccount()).toMatchObject({ is_listed: true });
     expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
@@ -138,7 +139,6 @@ describe('the first listing that has ended', () => {
     await end(world);
 
     expect(writeCount).toBe(0);
-    expect(world.origin.bootAt).toBe(BOOT_AT);
     expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
 
@@ -156,24 +156,6 @@ describe('the first listing that has ended', () => {
     expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
 
-  test('makes projects news though nothing but the origin of a listed account can be read', async () => {
-    const world = anInvocation();
-    await world.know();
-    world.deps.store.readAccount = async () => undefined;
-    await end(world);
-
-    expect(world.memory.listings.hasReadWholeList).toBe(true);
-  });
-
-  test('leaves the origin that is known while the account cannot be read', async () => {
-    const world = anInvocation();
-    damage(world);
-    world.origin.bootAt = BOOT_AT;
-    await end(world);
-
-    expect(world.origin.bootAt).toBe(BOOT_AT);
-  });
-
   test('of an account that is not stored, or cannot be read, is not recorded', async () => {
     const missing = anInvocation();
     await end(missing);
@@ -181,7 +163,10 @@ describe('the first listing that has ended', () => {
     damage(unreadable);
     await end(unreadable);
 
-    expect([missing.origin.bootAt, unreadable.origin.bootAt]).toEqual([undefined, undefined]);
+    expect([missing, unreadable].map(({ memory }) => memory.listings.hasReadWholeList)).toEqual([
+      false,
+      false,
+    ]);
     expect(missing.storedAccount()).toBeUndefined();
     expect(unreadable.storedAccount()).not.toHaveProperty('is_listed');
   });

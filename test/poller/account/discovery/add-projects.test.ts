@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
-import { PROJECTS_MAX } from '../../../../functions/poller/account/discovery/listing.ts';
+import { addProjects, PROJECTS_MAX } from '../../../../functions/poller/account/discovery/list-page.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import type { ProjectRecord } from '../../../../shared/records/project-record.ts';
 import { accountKey, projectKey } from '../../../../shared/store/keys.ts';

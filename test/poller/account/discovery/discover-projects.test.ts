@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/discovery/list-page.ts';
-import { discoverProjects } from '../../../../functions/poller/account/discovery/project-list.ts';
+import { takeFixedProjects } from '../../../../functions/poller/account/discovery/project-list.ts';
 import { UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT, named } from '../invocation-under-test.ts';
@@ -9,14 +9,14 @@ const MINUTE_MS = 60_000;
 
 describe('the first listing of an account', () => {
   test('reads page after page to the end, adds every project, and publishes none, because none is news', async () => {
-    const { deps, discovery, memory, script, listCalls, planned, takeEvents, storedAccount } = anInvocation();
+    const { discovery, list, memory, script, listCalls, planned, takeEvents, storedAccount } = anInvocation();
     script.pages = {
       '': { projects: named('a', 'b'), cursor: 'b' },
       b: { projects: named('c'), unavailableProjectIds: ['d'], cursor: 'c' },
       c: {},
     };
 
-    await discoverProjects(deps, discovery);
+    await list();
 
     expect(listCalls.map(({ cursor, limit }) => [cursor, limit])).toEqual([
       [undefined, PROJECT_PAGE_ROWS],
@@ -32,35 +32,35 @@ describe('the first listing of an account', () => {
   });
 
   test("fixes by the upstream's own clock, in whole seconds, what counts as history", async () => {
-    const { deps, discovery, script, storedAccount } = anInvocation();
+    const { list, script, storedAccount } = anInvocation();
     script.serverDateMs = () => NOON_MS - 3_599_001;
 
-    await discoverProjects(deps, discovery);
+    await list();
 
     expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T11:00:00.000000000Z' });
   });
 
   test('takes our clock when the upstream does not say what time it is', async () => {
-    const { deps, discovery, script, storedAccount } = anInvocation();
+    const { list, script, storedAccount } = anInvocation();
     script.serverDateMs = () => undefined;
 
-    await discoverProjects(deps, discovery);
+    await list();
 
     expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z' });
   });
 
   test('keeps what another process has fixed before', async () => {
-    const { deps, discovery, know, storedAccount } = anInvocation();
+    const { discovery, know, list, storedAccount } = anInvocation();
     await know({ isListed: false });
 
-    await discoverProjects(deps, discovery);
+    await list();
 
     expect(discovery.origin.bootAt).toBe(BOOT_AT);
     expect(storedAccount()).toMatchObject({ boot_at: BOOT_AT, is_listed: true });
   });
 
   test('keeps what another process fixes at the same moment', async () => {
-    const { deps, discovery, know } = anInvocation();
+    const { deps, discovery, know, list } = anInvocation();
     const record = deps.store.record.bind(deps.store);
     deps.store.record = async (...args) => {
       deps.store.record = record;
@@ -68,28 +68,29 @@ describe('the first listing of an account', () => {
       return record(...args);
     };
 
-    await discoverProjects(deps, discovery);
+    await list();
 
     expect(discovery.origin.bootAt).toBe(BOOT_AT);
   });
 
   test('reports each page to the planner that it has read, with its rows', async () => {
-    const { deps, discovery, script, planned } = anInvocation();
+    const { list, script, planned } = anInvocation();
     script.pages = { '': { projects: named('a'), cursor: 'a' }, a: {} };
 
-    await discoverProjects(deps, discovery);
+    await list();
 
     expect(planned.pages).toMatchObject([
-      [0, { rows: [{ id: 'a' }], isEmpty: false, cursor: 'a' }, NOON_MS],
-      [1, { rows: [], isEmpty: true }, NOON_MS],
+      [0, { rows: [{ id: 'a' }], cursor: 'a' }, NOON_MS],
+      [1, { rows: [] }, NOON_MS],
     ]);
   });
 
   test('logs once how many projects there are', async () => {
-    const { deps, discovery, script, logs } = anInvocation();
+    const { list, script, logs, pass } = anInvocation();
     script.pages = { '': { projects: named('a', 'b') } };
-    await discoverProjects(deps, discovery);
-    await discoverProjects(deps, discovery);
+    await list();
+    pass(MINUTE_MS);
+    await list();
 
     expect(logs.filter(({ event }) => event === 'projects.listed')).toEqual([
       { level: 'info', event: 'projects.listed', project_count: 2 },
@@ -97,14 +98,16 @@ describe('the first listing of an account', () => {
   });
 
   test('with a row that cannot be read may hide a project, and proves nothing before the third', async () => {
-    const { deps, discovery, memory, script, storedAccount } = anInvocation();
+    const { memory, list, readDuePages, script, storedAccount, pass } = anInvocation();
     script.pages = { '': { projects: named('a'), malformedRowCount: 1 } };
-    await discoverProjects(deps, discovery);
-    await discoverProjects(deps, discovery);
+    await list();
+    pass(MINUTE_MS);
+    await readDuePages();
     expect(storedAccount()).toMatchObject({ is_listed: false });
-    expect(memory.listings.hasReadWholeList).toBe(false);
+    expect(memory.listings).toMatchObject({ hasReadWholeList: false, count: 2 });
 
-    await discoverProjects(deps, discovery);
+    pass(MINUTE_MS);
+    await readDuePages();
 
     expect(storedAccount()).toMatchObject({ is_listed: true });
   });
@@ -112,7 +115,7 @@ describe('the first listing of an account', () => {
 
 describe('a listing', () => {
   test('that a deadline cuts goes on in the next invocation where it stopped', async () => {
-    const { deps, discovery, memory, stop, begin, script, listCalls } = anInvocation();
+    const { deps, list, memory, stop, begin, script, listCalls, pass } = anInvocation();
     script.pages = {
       '': { projects: named('a'), cursor: 'a' },
       a: { projects: named('b'), cursor: 'b' },
@@ -123,68 +126,69 @@ describe('a listing', () => {
       if (query.cursor === 'a') stop.abort();
       return listProjects(query, options);
     };
-    await discoverProjects(deps, discovery);
+    await list();
     expect(memory.listings.endedAtMs).toBeUndefined();
     deps.upstream.listProjects = listProjects;
     listCalls.length = 0;
 
-    const next = begin();
-    await discoverProjects(next.deps, next.discovery);
+    pass(5_000);
+    await begin().readDuePages();
 
     expect(listCalls.map(({ cursor }) => cursor)).toEqual(['a', 'b']);
-    expect(memory.listings.endedAtMs).toBe(NOON_MS);
-    expect(memory.listings.underWay).toBeUndefined();
+    expect(memory.listings.endedAtMs).toBe(NOON_MS + 5_000);
   });
 
-  test('begins anew when the upstream refuses the cursor where it stopped', async () => {
-    const { deps, discovery, memory, script, listCalls } = anInvocation();
-    script.pages = { '': { projects: named('a'), cursor: 'a' }, a: 'rejected' };
-    await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
-    expect(memory.listings.failedAtMs).toBe(NOON_MS);
-    script.pages = { '': { projects: named('a') } };
-    listCalls.length = 0;
-
-    await discoverProjects(deps, discovery);
-
-    expect(listCalls.map(({ cursor }) => cursor)).toEqual([undefined]);
-  });
-
-  test.each(['unavailable', 'timeout', 'rate_limited'] as const)(
-    'keeps its cursor when a page answers %s, and remembers when',
+  test.each(['unavailable', 'timeout', 'rate_limited', 'cancelled'] as const)(
+    'goes on where it stopped when a page answers %s',
     async (kind) => {
-      const { deps, discovery, memory, script, listCalls } = anInvocation();
+      const { list, readDuePages, memory, script, listCalls, pass } = anInvocation();
       script.pages = { '': { projects: named('a'), cursor: 'a' }, a: kind };
-      await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
-      expect(memory.listings.failedAtMs).toBe(NOON_MS);
+      await expect(list()).rejects.toThrow(UpstreamError);
       script.pages = { ...script.pages, a: {} };
       listCalls.length = 0;
 
-      await discoverProjects(deps, discovery);
+      pass(5_000);
+      await readDuePages();
 
       expect(listCalls.map(({ cursor }) => cursor)).toEqual(['a']);
+      expect(memory.listings.count).toBe(1);
     },
   );
 
-  test('that the end of the invocation cancels has not failed', async () => {
-    const { deps, discovery, memory, script } = anInvocation();
-    script.pages = { '': 'cancelled' };
+  test('begins anew when the upstream refuses the cursor where it stopped', async () => {
+    const { list, readDuePages, memory, script, listCalls, pass } = anInvocation();
+    script.pages = { '': { projects: named('a'), cursor: 'a' }, a: 'rejected' };
+    await expect(list()).rejects.toThrow(UpstreamError);
+    pass(5_000);
+    await expect(readDuePages()).rejects.toThrow(UpstreamError);
+    script.pages = { '': { projects: named('a'), cursor: 'b' }, b: {} };
+    listCalls.length = 0;
 
-    await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
-    expect(memory.listings.failedAtMs).toBeUndefined();
+    pass(10_000);
+    await readDuePages();
+
+    expect(listCalls.map(({ cursor }) => cursor)).toEqual([undefined, 'b']);
+    expect(memory.listings.count).toBe(1);
   });
 
-  test('that fails by a programming error has failed, too', async () => {
-    const { deps, discovery, memory } = anInvocation();
-    deps.upstream.listProjects = async () => {
-      throw new TypeError('undefined is not a function');
-    };
+  test('reads a page again of which a project could not be added, so that it is no news later', async () => {
+    const { deps, list, readDuePages, memory, script, takeEvents, pass } = anInvocation();
+    script.pages = { '': { projects: named('a') } };
+    const readProject = deps.store.readProject.bind(deps.store);
+    deps.store.readProject = () => Promise.reject(new Error('the table is busy'));
+    await expect(list()).rejects.toThrow('the table is busy');
+    expect(memory.listings.count).toBe(0);
+    deps.store.readProject = readProject;
 
-    await expect(discoverProjects(deps, discovery)).rejects.toThrow(TypeError);
-    expect(memory.listings.failedAtMs).toBe(NOON_MS);
+    pass(5_000);
+    await readDuePages();
+
+    expect([...memory.projects.sighted]).toEqual(['a']);
+    expect(takeEvents()).toEqual([]);
   });
 
-  test('remembers how long it took and when it ended', async () => {
-    const { deps, discovery, memory, nowMs, script, pass } = anInvocation();
+  test('remembers when it ended', async () => {
+    const { deps, list, memory, nowMs, script, pass } = anInvocation();
     script.pages = { '': { projects: named('a'), cursor: 'a' }, a: {} };
     const { listProjects } = deps.upstream;
     deps.upstream.listProjects = async (query, options) => {
@@ -192,13 +196,13 @@ describe('a listing', () => {
       return listProjects(query, options);
     };
 
-    await discoverProjects(deps, discovery);
+    await list();
 
-    expect(memory.listings).toMatchObject({ durationMs: 14_000, endedAtMs: nowMs(), count: 1 });
+    expect(memory.listings).toMatchObject({ endedAtMs: nowMs(), count: 1 });
   });
 
   test('that meets a bound reports it', async () => {
-    const { deps, discovery, script, logs, measures } = anInvocation();
+    const { list, script, logs, measures } = anInvocation();
     script.pages = new Proxy(
       {},
       {
@@ -206,16 +210,16 @@ describe('a listing', () => {
       },
     );
 
-    await discoverProjects(deps, discovery);
+    await list();
 
     expect(measures.filter(([metric]) => metric === 'BoundMet')).toEqual([['BoundMet', 1]]);
     expect(logs).toContainEqual({ level: 'warn', event: 'bound.met', bound: 'barren_pages', value: 100 });
   });
 
   test('judges the projects whose operations answer 404', async () => {
-    const { deps, discovery, memory, script, pass } = anInvocation();
+    const { list, readDuePages, memory, script, pass } = anInvocation();
     script.pages = { '': { projects: named('a', 'b') } };
-    await discoverProjects(deps, discovery);
+    await list();
     const absence = {
       firstNotFoundAtMs: NOON_MS,
       lastNotFoundAtMs: NOON_MS,
@@ -223,14 +227,13 @@ describe('a listing', () => {
       absentCount: 0,
       wholeAbsentCount: 0,
       lastAbsentAtMs: undefined,
-      listedCount: 0,
       lastListedAtMs: undefined,
     };
     memory.projects.absences.set('b', absence);
     script.pages = { '': { projects: named('a') } };
     pass(MINUTE_MS);
 
-    await discoverProjects(deps, discovery);
+    await readDuePages();
 
     expect(memory.projects.absences.get('b')).toMatchObject({ absentCount: 1, wholeAbsentCount: 1 });
   });
@@ -244,7 +247,7 @@ describe('projects that the configuration names', () => {
     script.operations = { gone: 'not_found', hidden: 'forbidden' };
     script.serverDateMs = () => NOON_MS - 10_000;
 
-    await discoverProjects(deps, discovery);
+    await takeFixedProjects(deps, discovery, deps.fixedProjectIds ?? []);
 
     expect(listCalls).toEqual([]);
     expect(operationCalls).toEqual(['gone', 'hidden', 'a']);
@@ -257,7 +260,7 @@ describe('projects that the configuration names', () => {
     const { deps, discovery, script, storedAccount } = anInvocation({ fixedProjectIds: ['gone'] });
     script.operations = { gone: 'not_found' };
 
-    await discoverProjects(deps, discovery);
+    await takeFixedProjects(deps, discovery, deps.fixedProjectIds ?? []);
 
     expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z' });
   });
@@ -266,7 +269,7 @@ describe('projects that the configuration names', () => {
     const { deps, discovery, script, storedAccount } = anInvocation({ fixedProjectIds: ['a'] });
     script.operations = { a: 'unavailable' };
 
-    await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
+    await expect(takeFixedProjects(deps, discovery, ['a'])).rejects.toThrow(UpstreamError);
     expect(storedAccount()).toBeUndefined();
   });
 
@@ -274,7 +277,7 @@ describe('projects that the configuration names', () => {
     const { deps, discovery, memory, stop } = anInvocation({ fixedProjectIds: ['a'] });
     stop.abort();
 
-    await discoverProjects(deps, discovery);
+    await takeFixedProjects(deps, discovery, deps.fixedProjectIds ?? []);
 
     expect(memory.listings.endedAtMs).toBeUndefined();
   });
@@ -294,7 +297,7 @@ describe('projects that the configuration names', () => {
       undefined,
     );
 
-    await discoverProjects(deps, discovery);
+    await takeFixedProjects(deps, discovery, deps.fixedProjectIds ?? []);
 
     expect([...memory.projects.unreachable]).toEqual(['a']);
     expect(takeEvents()).toEqual([]);

@@ -279,6 +279,7 @@ describe('the names of projects', () => {
     await fetchListPage(
       { upstream, clock, telemetry: silentTelemetry, signal, names: port, usage },
       undefined,
+      { use: () => true },
     );
     const discovery = { projects: noKnownProjects(), listings: noListings() };
     await keepNamesRepeatedly({ names: port, clock, telemetry: silentTelemetry, bounds, signal }, discovery);

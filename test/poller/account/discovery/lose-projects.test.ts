@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { addProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
-import { createListing } from '../../../../functions/poller/account/discovery/listing.ts';
 import {
   countNotFound,
   endAbsence,
-  isEvidenceWanted,
   judgeMissingProjects,
   restartAbsences,
   restMsOf,
 } from '../../../../functions/poller/account/discovery/lose-projects.ts';
 import { NOON_MS } from '../../../builders.ts';
-import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';
+import { anInvocation, BOOT_AT, named } from '../invocation-under-test.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -21,12 +19,26 @@ async function account(ids: readonly string[], fields: Parameters<typeof anInvoc
   world.discovery.origin.bootAt = BOOT_AT;
   const shown = { projectIds: ids, unavailableProjectIds: [], createdAtOf: new Map(), readAtMs: NOON_MS };
   await addProjects(world.deps, world.discovery, shown);
-  const list = (projectIds: readonly string[], malformedRowCount = 0) => {
-    const listing = createListing(world.nowMs());
-    listing.take({ projectIds, unavailableProjectIds: [], malformedRowCount, cursor: undefined });
-    const result = listing.result();
-    if (result === undefined) throw new Error('The listing goes on');
-    return judgeMissingProjects(world.deps, world.memory.projects, result);
+  const pageOf = (projectIds: readonly string[]) => {
+    const page = {
+      unavailableProjectIds: [],
+      malformedRowCount: 0,
+      cursor: undefined,
+      rows: named(...projectIds),
+    };
+    return { ...page, projectIds, createdAtOf: new Map(), readAtMs: world.nowMs() };
+  };
+  /** Reads the whole list, which has one page. */
+  const list = async (projectIds: readonly string[]) => {
+    const { projects } = world.memory;
+    const listing = {
+      startedAtMs: world.nowMs(),
+      unavailableCount: 0,
+      malformedRowCount: 0,
+      end: 'end',
+    } as const;
+    restartAbsences(projects, pageOf(projectIds), world.nowMs());
+    await judgeMissingProjects(world.deps, projects, listing);
   };
   const missFor = async (id: string, minutes: number) => {
     for (let minute = 0; minute <= minutes; minute++) {
@@ -34,7 +46,7 @@ async function account(ids: readonly string[], fields: Parameters<typeof anInvoc
       world.pass(MINUTE_MS);
     }
   };
-  return { ...world, list, missFor };
+  return { ...world, list, pageOf, missFor };
 }
 
 describe('a project whose operations answer 404', () => {
@@ -68,13 +80,10 @@ describe('a project whose operations answer 404', () => {
 
   test('is not gone by listings that began before its first 404', async () => {
     const { deps, memory, nowMs, missFor, takeEvents, pass } = await account(['a', 'b']);
-    const early = createListing(nowMs());
-    early.take({ projectIds: ['a'], unavailableProjectIds: [], malformedRowCount: 0, cursor: undefined });
-    const result = early.result();
-    if (result === undefined) throw new Error('The listing goes on');
+    const early = { startedAtMs: nowMs(), unavailableCount: 0, malformedRowCount: 0, end: 'end' } as const;
     pass(1);
     await missFor('b', 20);
-    for (let count = 0; count < 5; count++) await judgeMissingProjects(deps, memory.projects, result);
+    for (let count = 0; count < 5; count++) await judgeMissingProjects(deps, memory.projects, early);
 
     expect(takeEvents()).toEqual([]);
   });
@@ -172,32 +181,23 @@ describe('a project whose operations answer 404', () => {
 });
 
 describe('a listing as evidence', () => {
-  test('is wanted after three 404s, and not after two', async () => {
-    const { deps, memory, nowMs } = await account(['a']);
-    await countNotFound(deps, memory.projects, 'a');
-    await countNotFound(deps, memory.projects, 'a');
-    expect(isEvidenceWanted(memory.projects, nowMs())).toBe(false);
-    await countNotFound(deps, memory.projects, 'a');
+  test('is asked for after three 404s, and not after two', async () => {
+    const { deps, memory } = await account(['a']);
+    let askedCount = 0;
+    const planner = { ...deps.planner, askForListing: () => void askedCount++ };
+    const miss = () => countNotFound({ ...deps, planner }, memory.projects, 'a');
+    await miss();
+    await miss();
+    expect(askedCount).toBe(0);
+    await miss();
 
-    expect(isEvidenceWanted(memory.projects, nowMs())).toBe(true);
-  });
-
-  test('is not wanted while nothing is missing', async () => {
-    const { memory, nowMs } = await account(['a']);
-
-    expect(isEvidenceWanted(memory.projects, nowMs())).toBe(false);
+    expect(askedCount).toBe(1);
   });
 
   test('of one page concerns only the projects that it shows', async () => {
-    const { memory, nowMs, missFor } = await account(['a', 'b']);
+    const { memory, nowMs, missFor, pageOf } = await account(['a', 'b']);
     await missFor('a', 2);
-    const shown = {
-      projectIds: ['a', 'b'],
-      unavailableProjectIds: [],
-      malformedRowCount: 0,
-      cursor: undefined,
-    };
-    restartAbsences(memory.projects, shown, nowMs());
+    restartAbsences(memory.projects, pageOf(['a', 'b']), nowMs());
 
     expect(memory.projects.absences.get('a')).toMatchObject({ lastListedAtMs: nowMs() });
     expect(memory.projects.absences.has('b')).toBe(false);

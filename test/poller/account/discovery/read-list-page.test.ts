@@ -1,21 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { fetchListPage, readListPage } from '../../../../functions/poller/account/discovery/list-page.ts';
-import type { Permit } from '../../../../shared/upstream/request-budget.ts';
+import { fetchListPage } from '../../../../functions/poller/account/discovery/list-page.ts';
+import { readListPage } from '../../../../functions/poller/account/discovery/project-list.ts';
 import { UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../../builders.ts';
-import { anInvocation, BOOT_AT, named } from '../invocation-under-test.ts';
-
-const permit: Permit = { use: () => true };
+import { anInvocation, BOOT_AT, named, PERMIT } from '../invocation-under-test.ts';
 
 describe('a page of the project list', () => {
   test('is asked for with the signal of the deadline and the permit that was taken for it', async () => {
     const { deps, stop, listCalls } = anInvocation();
-    await fetchListPage(deps, 'a', permit);
-    await fetchListPage(deps, undefined);
+    await fetchListPage(deps, 'a', PERMIT);
+    await fetchListPage(deps, undefined, PERMIT);
 
     expect(listCalls).toEqual([
-      { cursor: 'a', limit: 400, options: { signal: stop.signal, permit } },
-      { cursor: undefined, limit: 400, options: { signal: stop.signal, permit: undefined } },
+      { cursor: 'a', limit: 400, options: { signal: stop.signal, permit: PERMIT } },
+      { cursor: undefined, limit: 400, options: { signal: stop.signal, permit: PERMIT } },
     ]);
     expect(Object.keys(listCalls[1] ?? {})).toContain('cursor');
   });
@@ -32,40 +30,25 @@ describe('a page of the project list', () => {
       },
     };
 
-    expect(await fetchListPage(deps, undefined)).toEqual({
+    expect(await fetchListPage(deps, undefined, PERMIT)).toEqual({
       rows: [{ id: 'a', created_at: '2025-01-01T00:00:00Z' }, { id: 'b' }],
       projectIds: ['a', 'b'],
       unavailableProjectIds: ['c'],
       malformedRowCount: 2,
-      isEmpty: false,
       cursor: 'b',
       createdAtOf: new Map([['a', '2025-01-01T00:00:00Z']]),
       readAtMs: 17,
     });
     script.serverDateMs = () => undefined;
-    expect((await fetchListPage(deps, undefined)).readAtMs).toBe(nowMs());
-  });
-
-  test.each([
-    [{ projects: named('a') }, false],
-    [{ unavailableProjectIds: ['a'] }, false],
-    [{ malformedRowCount: 1 }, false],
-    [{ projects: named('a'), malformedRowCount: 1 }, false],
-    [{ projects: named('a'), unavailableProjectIds: ['b'] }, false],
-    [{}, true],
-  ])('%j is empty: %s', async (page, isEmpty) => {
-    const { deps, script } = anInvocation();
-    script.pages = { '': page };
-
-    expect(await fetchListPage(deps, undefined)).toMatchObject({ isEmpty });
+    expect((await fetchListPage(deps, undefined, PERMIT)).readAtMs).toBe(nowMs());
   });
 
   test('counts rows that cannot be read, and says nothing when there are none', async () => {
     const { deps, script, measures } = anInvocation();
-    await fetchListPage(deps, undefined);
+    await fetchListPage(deps, undefined, PERMIT);
     expect(measures).toEqual([]);
     script.pages = { '': { malformedRowCount: 3 } };
-    await fetchListPage(deps, undefined);
+    await fetchListPage(deps, undefined, PERMIT);
 
     expect(measures).toEqual([['MalformedRows', 3]]);
   });
@@ -81,7 +64,7 @@ describe('a page of the project list in its turn', () => {
     memory.listings.hasReadWholeList = true;
     script.pages = { b: { projects: named('new') } };
 
-    await readListPage(deps, discovery, turn, permit);
+    await readListPage(deps, discovery, turn, PERMIT);
 
     expect(takeEvents()).toEqual([['Project Discovered', 'new']]);
     expect(planned.pages).toMatchObject([[2, { projectIds: ['new'] }, NOON_MS]]);
@@ -97,13 +80,12 @@ describe('a page of the project list in its turn', () => {
       absentCount: 2,
       wholeAbsentCount: 1,
       lastAbsentAtMs: NOON_MS,
-      listedCount: 0,
       lastListedAtMs: undefined,
     };
     for (const id of ['shown', 'unavailable', 'absent']) memory.projects.absences.set(id, absence);
     script.pages = { b: { projects: named('shown'), unavailableProjectIds: ['unavailable'] } };
 
-    await readListPage(deps, discovery, turn, permit);
+    await readListPage(deps, discovery, turn, PERMIT);
 
     const anew = { absentCount: 0, wholeAbsentCount: 0, lastAbsentAtMs: undefined, lastListedAtMs: nowMs() };
     expect(memory.projects.absences.get('shown')).toEqual({ ...absence, ...anew });
@@ -115,7 +97,7 @@ describe('a page of the project list in its turn', () => {
     const { deps, discovery, script, planned } = anInvocation();
     script.pages = { b: 'unavailable' };
 
-    await expect(readListPage(deps, discovery, turn, permit)).rejects.toThrow(UpstreamError);
+    await expect(readListPage(deps, discovery, turn, PERMIT)).rejects.toThrow(UpstreamError);
     expect(planned.pages).toEqual([[2, undefined, NOON_MS]]);
   });
 });

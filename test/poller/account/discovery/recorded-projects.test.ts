@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { recordedProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
-import { discoverProjects } from '../../../../functions/poller/account/discovery/project-list.ts';
 import { projectKey } from '../../../../shared/store/keys.ts';
 import { anInvocation, named } from '../invocation-under-test.ts';
 
 describe('the projects that have a record', () => {
   test('are those that the table knows, and those whose record this version cannot read, in the order of the question', async () => {
-    const { deps, discovery, script, table } = anInvocation();
+    const { deps, list, script, table } = anInvocation();
     script.pages = { '': { projects: named('a', 'b') } };
-    await discoverProjects(deps, discovery);
+    await list();
     table.sync.update({ key: projectKey('main', 'later'), set: { kind: 'project', is_visible: 'perhaps' } });
 
     expect(await recordedProjects(deps.store, ['new', 'later', 'b', 'a'])).toEqual(['later', 'b', 'a']);
