@@ -38,6 +38,7 @@ export interface Listing {
   /** Its first page was asked for at this time. */
   readonly startedAtMs: number;
   readonly unavailableCount: number;
+  /** This many rows could not be read. A page that could not be read counts as one. */
   readonly malformedRowCount: number;
   /** `end` says that the list has ended. Every other value names the bound that was met before the end. */
   readonly end: 'end' | 'list_pages' | 'barren_pages';
@@ -173,8 +174,7 @@ export function createProjectList(
       page.restMs = shown === undefined ? nowMs + Math.min(backoffMs(page.failureCount), usualIntervalMs) : 0;
       if (shown === undefined) {
         page.readMs = Number.NEGATIVE_INFINITY;
-        // The upstream may refuse the cursor at which the page begins.
-        if (page.isInListing && page.failureCount > 1) listing = beginning(Number.NEGATIVE_INFINITY);
+        if (page.isInListing && page.failureCount > 1) passOver(place);
         return undefined;
       }
       const isBarren = shown.rows.every(({ id }) => standsBefore(place, projectOf(id)));
@@ -239,6 +239,18 @@ export function createProjectList(
     const affordableMs = (pages.length * 60_000) / (share * requestsPerMinute);
     const intervalMs = Math.min(Math.max(usualIntervalMs, affordableMs), LISTING_DELAY_MAX * usualIntervalMs);
     return listing.startedAtMs + intervalMs;
+  }
+
+  /**
+   * The upstream fails at a row of the page, or refuses the cursor at which it begins. The listing goes on behind the page, where an earlier
+   * one has shown that, and begins anew otherwise.
+   */
+  function passOver(place: number): void {
+    if (place + 1 >= pages.length) listing = beginning(Number.NEGATIVE_INFINITY);
+    else {
+      listing.place += 1;
+      listing.malformedRowCount += 1;
+    }
   }
 
   function goOn({ unavailableProjectIds, malformedRowCount }: ShownPage, isBarren: boolean): void {

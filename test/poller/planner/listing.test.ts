@@ -48,6 +48,23 @@ describe('a listing', () => {
     expect(listing).toMatchObject({ startedAtMs: 0, unavailableCount: 1, malformedRowCount: 2, end: 'end' });
   });
 
+  test('goes on behind a page that fails twice, which leaves a doubt, and comes back to that page', () => {
+    const plan = aPlanner();
+    readAll(plan, 3, 0);
+    const nowMs = 2 * MINUTE_MS;
+    expect(begin(plan, nowMs)).toEqual([0, undefined]);
+    plan.reportPage(0, page('p0', 'p0'), nowMs);
+    for (const atMs of [nowMs, nowMs + 5_000]) {
+      expect(begin(plan, atMs)).toEqual([1, 'p0']);
+      plan.reportPage(1, undefined, atMs);
+    }
+    expect(begin(plan, nowMs + 5_001)).toEqual([2, 'p1']);
+    const listing = plan.reportPage(2, page('p2'), nowMs + 5_002);
+
+    expect(listing).toMatchObject({ startedAtMs: nowMs, malformedRowCount: 1, end: 'end' });
+    expect(begin(plan, nowMs + 15_000)).toEqual([1, 'p0']);
+  });
+
   test('keeps an invocation going until it has ended, but not while a page of it fails', () => {
     const plan = aPlanner();
     begin(plan, 0);
