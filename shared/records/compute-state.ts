@@ -110,9 +110,9 @@ function isApplied({ applied }: ComputeRecord, { operation_id }: OperationRecord
 }
 
 /** An operation that is not acknowledged may be derived again after others, so the last ones are remembered. */
-const APPLIED_MAX = 16;
+const APPLIED_MAX = 12;
 
-/** Eight hexadecimal digits keep the item within one write unit, and distinguish sixteen operations. */
+/** Twelve names of eight hexadecimal digits keep the item within one write unit. */
 function shortNameOf(operationId: string): string {
   return hashOf([operationId]).slice(0, 8);
 }

@@ -243,10 +243,10 @@ export function createProjectList(
 
   /**
    * The upstream fails at a row of the page, or refuses the cursor at which it begins. The listing goes on behind the page, where an earlier
-   * one has shown that, and begins anew otherwise.
+   * one has shown that. It begins anew otherwise, and where the whole list may fail.
    */
   function passOver(place: number): void {
-    if (place + 1 >= pages.length) listing = beginning(Number.NEGATIVE_INFINITY);
+    if (place === 0 || place + 1 >= pages.length) listing = beginning(Number.NEGATIVE_INFINITY);
     else {
       listing.place += 1;
       listing.malformedRowCount += 1;
