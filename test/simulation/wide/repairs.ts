@@ -157,7 +157,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'reopened-operation-is-counted-again',
     mistake: 'the insights count an operation once for each of its ends',
-    noticedBy: 622,
+    noticedBy: 242,
     rule: 'counted-twice',
     file: 'shared/insights/day-insights.ts',
     find: `  if (hasEndedBefore(record)) return undefined;
