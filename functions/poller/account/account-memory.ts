@@ -4,6 +4,7 @@
  */
 
 import type { RelayReport } from '../../../shared/protocol/relay-records.ts';
+import type { Listing } from '../planner/list-hints.ts';
 import { type KnownProjects, noKnownProjects } from './discovery/known-projects.ts';
 import { noReadings, type ProjectReadings } from './status/project-readings.ts';
 import { type AccountHealth, unknownHealth } from './status/publish-health.ts';
@@ -37,6 +38,8 @@ export function emptyAccountMemory(): AccountMemory {
 export interface Listings {
   /** The latest listing came to its end at this time. It is undefined when none has. */
   endedAtMs: number | undefined;
+  /** This listing has come to its end and is to be recorded. It is undefined when none waits for that. */
+  ended: Listing | undefined;
   /** This many listings have come to their end. */
   count: number;
   /** The list of projects was read as a whole once, so a project that appears is news. */
@@ -44,7 +47,7 @@ export interface Listings {
 }
 
 export function noListings(): Listings {
-  return { endedAtMs: undefined, count: 0, hasReadWholeList: false };
+  return { endedAtMs: undefined, ended: undefined, count: 0, hasReadWholeList: false };
 }
 
 export interface InvocationCounts {

@@ -44,7 +44,6 @@ export async function readListPage(
   const { clock, planner } = deps;
   const { projects, listings, origin } = discovery;
   let shown: ReadPage | undefined;
-  let listing: Listing | undefined;
   try {
     const read = await fetchListPage(deps, cursor, permit);
     if (origin.bootAt === undefined) await bootAccount(deps, origin, listings, read.readAtMs);
@@ -52,9 +51,9 @@ export async function readListPage(
     // A listing that lacks a project would make news of it later.
     if (await addProjects(deps, discovery, read)) shown = read;
   } finally {
-    listing = planner.reportPage(page, shown, clock.now());
+    noteEnded(discovery, planner.reportPage(page, shown, clock.now()));
   }
-  if (listing !== undefined) await endListing(deps, discovery, listing);
+  await endListing(deps, discovery);
 }
 
 /** Takes the projects that the configuration names, as a listing of them would show them. */
@@ -68,7 +67,8 @@ export async function takeFixedProjects(
   await bootAccount(deps, discovery.origin, discovery.listings, readAtMs);
   const page = { projectIds, unavailableProjectIds: [], readAtMs, createdAtOf: new Map<string, string>() };
   if (!(await addProjects(deps, discovery, page))) return;
-  await endListing(deps, discovery, { startedAtMs, unavailableCount: 0, malformedRowCount: 0, end: 'end' });
+  noteEnded(discovery, { startedAtMs, unavailableCount: 0, malformedRowCount: 0, end: 'end' });
+  await endListing(deps, discovery);
 }
 
 /**
@@ -93,13 +93,28 @@ async function firstReadAtMs(
   return clock.now();
 }
 
-async function endListing(deps: DiscoveryDeps, discovery: Discovery, listing: Listing): Promise<void> {
+function noteEnded({ listings }: Discovery, listing: Listing | undefined): void {
+  if (listing === undefined) return;
+  listings.ended = listing;
+  listings.count += 1;
+}
+
+/** When the table fails here, the same listing is recorded a moment later. Until then a new project does not count as news. */
+async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<void> {
   const { bounds, clock, telemetry } = deps;
   const { projects, listings } = discovery;
-  listings.count += 1;
-  await recordFirstListing(deps, listings, listing);
+  const listing = listings.ended;
+  if (listing === undefined) return;
   const isFirst = listings.endedAtMs === undefined;
-  if (isFirst && !(await addUnlisted(deps, discovery, listing))) return;
+  listings.ended = undefined;
+  let isRecorded = false;
+  try {
+    await recordFirstListing(deps, listings, listing);
+    isRecorded = !isFirst || (await addUnlisted(deps, discovery, listing));
+  } finally {
+    if (!isRecorded) listings.ended ??= listing;
+  }
+  if (!isRecorded) return;
   listings.endedAtMs = clock.now();
   const values = { list_pages: LIST_PAGES_MAX, barren_pages: BARREN_PAGES_MAX };
   if (listing.end !== 'end') bounds.report(listing.end, values[listing.end]);
@@ -138,6 +153,7 @@ export async function discoverRepeatedly(
   while (!signal.aborted) {
     if (listings.endedAtMs === undefined || !listings.hasReadWholeList) planner.askForListing();
     await surviveFailure(deps, health, async () => {
+      await endListing(deps, discovery);
       if (fixedProjectIds === undefined || listings.endedAtMs !== undefined || health.isKeyRejected)
         return addAwaited(deps, discovery);
       await takeFixedProjects(deps, discovery, fixedProjectIds);
