@@ -42,6 +42,21 @@ describe('the discovery of projects', () => {
     expect(world.memory.listings.endedAtMs).toBe(NOON_MS + 5_000);
   });
 
+  test('records the end of a listing that the table has refused, with the next look and not with the next listing', async () => {
+    const world = setUp(1);
+    const { store, memory, discover, list } = world;
+    world.script.pages = { '': { projects: named('a') } };
+    const { noteListed } = store;
+    Object.assign(store, { noteListed: () => Promise.reject(new Error('throttled')) });
+    await expect(list()).rejects.toThrow('throttled');
+    expect(memory.listings).toMatchObject({ endedAtMs: undefined, hasReadWholeList: false, count: 1 });
+    Object.assign(store, { noteListed });
+    await discover();
+
+    expect(world.listCalls).toHaveLength(1);
+    expect(memory.listings).toMatchObject({ endedAtMs: NOON_MS, hasReadWholeList: true, count: 1 });
+  });
+
   test('waits while the key is refused', async () => {
     const world = setUp(2, undefined, ['a']);
     world.memory.health.isKeyRejected = true;
