@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-on-a-partial-walk',
-    noticedBy: 900_000_164,
+    noticedBy: 371,
     mistake: 'reading is acknowledged though the walk was interrupted',
     file: 'functions/poller/project/walk.ts',
     find: `  if (!walk.hasArrived) {
@@ -170,7 +170,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'resume-skips-the-rest',
-    noticedBy: 900_000_164,
+    noticedBy: 371,
     mistake: 'a resumed walk counts as complete once it has read what is new at the head',
     file: 'functions/poller/project/walk.ts',
     find: 'return goOn(read, walk.resume.cursor, undefined);',

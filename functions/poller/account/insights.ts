@@ -53,7 +53,7 @@ const OF_HOUR: Patience = { waitMsMax: CHANGE_WAIT_MS_MAX, valuesMax: WAITING_VA
 
 /** Holds what waits to be added to one item. */
 interface Group {
-  readonly item: CountsItem;
+  readonly itemOf: () => CountsItem;
   readonly patience: Patience;
   readonly values: unknown[];
   /** The first of the values has waited since this time. */
@@ -83,30 +83,36 @@ export function createInsights({ days, hours, clock, writer }: InsightsDeps): In
   let waitingCount = 0;
   let droppedCount = 0;
 
-  const take = (item: CountsItem, patience: Patience, value: DurationSample | CountedChange) => {
+  const take = (
+    place: string,
+    itemOf: () => CountsItem,
+    patience: Patience,
+    value: DurationSample | CountedChange,
+  ) => {
     if (waitingCount >= WAITING_VALUES_MAX) {
       droppedCount += 1;
       return;
     }
-    const name = itemName(item.key);
-    const group = groups.get(name) ?? { item, patience, values: [], sinceMs: clock.now() };
+    const group = groups.get(place) ?? { itemOf, patience, values: [], sinceMs: clock.now() };
     group.values.push(value);
-    groups.set(name, group);
+    groups.set(place, group);
     waitingCount += 1;
   };
 
-  const write = async (name: string, group: Group, telemetry: Telemetry) => {
-    groups.delete(name);
-    const outcome = await addToItem(group, writer);
+  const write = async (place: string, group: Group, telemetry: Telemetry) => {
+    groups.delete(place);
+    const counts = group.itemOf();
+    const item = itemName(counts.key);
+    const outcome = await addToItem(counts, group.values, writer);
     if (outcome === 'waiting') {
-      const newer = groups.get(name)?.values ?? [];
-      groups.set(name, { ...group, values: [...group.values, ...newer] });
-      telemetry.log('warn', 'insights.not_written', { item: name });
+      const newer = groups.get(place)?.values ?? [];
+      groups.set(place, { ...group, values: [...group.values, ...newer] });
+      telemetry.log('warn', 'insights.not_written', { item });
       return;
     }
     waitingCount -= group.values.length;
     const { lostCount: value_count, reason } = outcome;
-    if (value_count > 0) telemetry.log('warn', 'insights.dropped', { item: name, value_count, reason });
+    if (value_count > 0) telemetry.log('warn', 'insights.dropped', { item, value_count, reason });
   };
 
   return {
@@ -114,12 +120,13 @@ export function createInsights({ days, hours, clock, writer }: InsightsDeps): In
       const { projectId, day } = sample;
       // A walk through the history shows older operations, too.
       if (!isInsightDay(day, clock.now())) return;
-      take(days.itemOf({ projectId: undefined, day }), OF_ACCOUNT, sample);
-      take(days.itemOf({ projectId, day }), OF_PROJECT, sample);
+      take(day, () => days.itemOf({ projectId: undefined, day }), OF_ACCOUNT, sample);
+      take(`${day} ${projectId}`, () => days.itemOf({ projectId, day }), OF_PROJECT, sample);
     },
 
     takeChange(change) {
-      if (isCountedHour(change.hour, clock.now())) take(hours.itemOf(change.hour), OF_HOUR, change);
+      const { hour } = change;
+      if (isCountedHour(hour, clock.now())) take(hour, () => hours.itemOf(hour), OF_HOUR, change);
     },
 
     async writeRepeatedly({ telemetry, signal }) {
@@ -127,7 +134,7 @@ export function createInsights({ days, hours, clock, writer }: InsightsDeps): In
         const nowMs = clock.now();
         const areMany = waitingCount >= WAITING_VALUES_MAX / 2;
         const due = [...groups].filter(([, group]) => areMany || isDue(group, nowMs));
-        for (const [name, group] of due) if (!signal.aborted) await write(name, group, telemetry);
+        for (const [place, group] of due) if (!signal.aborted) await write(place, group, telemetry);
         if (droppedCount > 0)
           telemetry.log('warn', 'insights.dropped', { value_count: droppedCount, reason: 'too_many' });
         droppedCount = 0;
@@ -148,7 +155,7 @@ const ATTEMPTS_MAX = 3;
 type Outcome = 'waiting' | { readonly lostCount: number; readonly reason: string };
 
 /** What may have been written is never written again, so that nothing is counted twice. */
-async function addToItem({ item, values }: Group, writer: string): Promise<Outcome> {
+async function addToItem(item: CountsItem, values: readonly unknown[], writer: string): Promise<Outcome> {
   const read = () => item.read().catch(() => undefined);
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const stored = await read();
