@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no-overlap-no-sweep',
-    noticedBy: 28,
+    noticedBy: 900_000_025,
     mistake: 'rows that become visible late are never looked for',
     file: 'functions/poller/project/walk.ts',
     find: 'const reach = bound && earlierBy(bound, limits.overlapMs);',
