@@ -170,7 +170,7 @@ export const mutants: readonly Repair[] = [
     noticedBy: 44,
     rule: 'not-counted',
     file: 'functions/poller/account/insights.ts',
-    find: 'const outcome = await addToItem(group, writer);',
+    find: 'const outcome = await addToItem(counts, group.values, writer);',
     replace: "const outcome: Outcome = { lostCount: 0, reason: '' };",
   },
   {
