@@ -38,7 +38,7 @@ export function emptyAccountMemory(): AccountMemory {
 export interface Listings {
   /** The latest listing came to its end at this time. It is undefined when none has. */
   endedAtMs: number | undefined;
-  /** This listing has come to its end and is to be recorded. It is undefined when none waits for that. */
+  /** This listing has come to its end, and the table does not know yet. It is undefined when there is none. */
   ended: Listing | undefined;
   /** This many listings have come to their end. */
   count: number;

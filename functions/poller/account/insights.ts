@@ -3,7 +3,6 @@
  * in each hour. The values wait in memory, so that one write adds many of them.
  */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { CountsItem, StoredCounts } from '../../../shared/insights/counts-item.ts';
 import {
   type DurationSample,
@@ -173,12 +172,13 @@ async function addToItem(item: CountsItem, values: readonly unknown[], writer: s
 
 /**
  * Goes by what the item shows after a write that was refused or got no answer. A refused write may have been made,
- * because the SDK repeats a call by itself. A later write has hidden whether this one was made.
+ * because the SDK repeats a call by itself. A later write has hidden whether this one was made. Each revision is
+ * written once, so of the same one its writer tells whose it is.
  */
 function wasWritten(
   next: StoredCounts<unknown>,
   shown: StoredCounts<unknown> | 'unreadable' | undefined,
 ): boolean | 'unknown' {
-  if (isDeepStrictEqual(shown, next)) return true;
-  return typeof shown === 'object' && shown.revision <= next.revision ? false : 'unknown';
+  if (typeof shown !== 'object' || shown.revision > next.revision) return 'unknown';
+  return shown.revision === next.revision && shown.writer === next.writer;
 }

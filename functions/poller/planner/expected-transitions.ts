@@ -5,7 +5,7 @@
  */
 
 import type { RunningCompute } from '../../../shared/records/compute-state.ts';
-import { DAY_MS } from '../../../shared/records/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../../shared/records/time.ts';
 import { type AssumedEnds, createLearnedEnds } from './learned-ends.ts';
 import type { ArrivalHistory, ComputeUse, ProjectActivity } from './project-activity.ts';
 
@@ -110,8 +110,6 @@ const NEVER_FOR_MS = 3_600_000;
 const QUIET_SHARE = 0.05;
 const QUIET_MS_ASSUMED = 300_000;
 const [QUIET_MS_MIN, QUIET_MS_MAX] = [60_000, 3_600_000];
-
-const MINUTE_MS = 60_000;
 
 /** A compute is suspended five minutes after its last use unless it was set otherwise (specification, "Compute state"). */
 const SUSPEND_AFTER_MS = 5 * MINUTE_MS;

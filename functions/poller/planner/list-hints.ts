@@ -32,7 +32,7 @@ export interface ProjectRow {
 
 /**
  * Describes a reading of the whole list that has come to its end: every page was read since it began, each from where the one before it
- * ended.
+ * ended, but for pages that could not be read.
  */
 export interface Listing {
   /** Its first page was asked for at this time. */
@@ -122,7 +122,7 @@ const HITS_ASSUMED = 10;
 /** Listings that look for new projects alone get this share of the rate limit. A list of 5,000 projects has 13 pages. */
 const LISTING_SHARE_MAX = 0.005;
 
-/** Listings get this share of it while they are asked for. */
+/** Listings that are asked for get this share of the rate limit. */
 const ASKED_SHARE_MAX = 0.05;
 
 /** A new project never waits longer than this many usual intervals until the list is read. */
@@ -242,8 +242,8 @@ export function createProjectList(
   }
 
   /**
-   * The upstream fails at a row of the page, or refuses the cursor at which it begins. The listing goes on behind the page, where an earlier
-   * one has shown that. It begins anew otherwise, and where the whole list may fail.
+   * The upstream fails at a row of the page, or refuses the cursor at which the page begins. The listing goes on with the page behind it, if an
+   * earlier listing has shown one. If there is none, or the first page fails and perhaps the whole list does, the listing begins anew.
    */
   function passOver(place: number): void {
     if (place === 0 || place + 1 >= pages.length) listing = beginning(Number.NEGATIVE_INFINITY);

@@ -1,6 +1,6 @@
 /**
  * Decides which request is sent next. Each permit goes to the first of these that has something to read (ADR 6):
- * 1. a project that has waited for four rounds of all projects, with every second permit at most;
+ * 1. a project that would otherwise wait for more than four rounds of all projects, with every second permit at most;
  * 2. a project that a command or a wish asks for, as long as these do not use more than their share;
  * 3. the project, the page of the project list, or the list of computes that is worth most (`next-reading.ts` has the rule).
  */

@@ -46,7 +46,7 @@ describe('the discovery of projects', () => {
     const world = setUp(1);
     const { store, memory, discover, list } = world;
     world.script.pages = { '': { projects: named('a') } };
-    const { noteListed } = store;
+    const noteListed = store.noteListed.bind(store);
     Object.assign(store, { noteListed: () => Promise.reject(new Error('throttled')) });
     await expect(list()).rejects.toThrow('throttled');
     expect(memory.listings).toMatchObject({ endedAtMs: undefined, hasReadWholeList: false, count: 1 });

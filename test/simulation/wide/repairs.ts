@@ -115,8 +115,8 @@ export const mutants: readonly Repair[] = [
     noticedBy: 399,
     rule: 'passed-over',
     file: 'functions/poller/planner/next-reading.ts',
-    find: 'if (ageMs >= waitMsMax && isSooner(project, due)) due = project;',
-    replace: 'if (ageMs >= waitMsMax && polledMs > 0 && isSooner(project, due)) due = project;',
+    find: 'if (ageMs > waitMsMax - serveMs) {',
+    replace: 'if (ageMs > waitMsMax - serveMs && polledMs > 0) {',
   },
   {
     name: 'bound-is-met-in-silence',

@@ -114,8 +114,8 @@ export function isHttps(c: Context): boolean {
 }
 
 /**
- * Returns whether a path leads to a page of the console, and to no other site. A browser sends addresses as the URL standard writes them,
- * so one that is written otherwise was made by somebody else. Some clients take `//` or `;url=` for the beginning of another address.
+ * Returns whether a path leads to a page of the console, and to no other site. A browser sends every address in the form of the URL
+ * standard, so an address in another form comes from elsewhere. Some clients take `//` or `;url=` for the beginning of a second address.
  */
 export function isOwnPath(path: string): boolean {
   const { pathname = '', search = '' } = URL.parse(path, 'https://console.invalid') ?? {};

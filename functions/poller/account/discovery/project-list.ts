@@ -99,7 +99,7 @@ function noteEnded({ listings }: Discovery, listing: Listing | undefined): void 
   listings.count += 1;
 }
 
-/** When the table fails here, the same listing is recorded a moment later. Until then a new project does not count as news. */
+/** Records the listing that has ended. When the table fails, the next look records it. Until then a new project does not count as news. */
 async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<void> {
   const { bounds, clock, telemetry } = deps;
   const { projects, listings } = discovery;

@@ -53,7 +53,7 @@ function setUp() {
     writer: 'a-process',
   });
   const logs: unknown[] = [];
-  /** Runs an invocation that looks so many times. */
+  /** Runs an invocation until it has looked `looks` times for what is due. */
   const run = async (looks = 1) => {
     stop = new AbortController();
     looksLeft = looks;
