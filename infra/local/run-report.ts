@@ -75,7 +75,7 @@ export interface ProgressSurroundings {
 }
 
 interface Reading {
-  /** It is 0 until the projects are listed. */
+  /** It is 0 until the list of projects has been read to its end. The projects of its first pages may be read before. */
   projectCount: number;
   readCount: number;
 }
@@ -90,37 +90,36 @@ const UNREPORTED_PROJECTS = 25;
  */
 export function createProgress({ print, style }: ProgressSurroundings): (logLine: string) => void {
   const readings = new Map<unknown, Reading>();
-  const readingOf = (accountId: unknown): Reading => {
+  const report = (accountId: unknown, count: (reading: Reading) => void) => {
     const reading = readings.get(accountId) ?? { projectCount: 0, readCount: 0 };
     readings.set(accountId, reading);
-    return reading;
+    count(reading);
+    if (!isReported(reading)) return;
+    const whose = readings.size > 1 ? ` of ${String(accountId)}` : '';
+    const line = `          ${reading.readCount} of ${reading.projectCount} projects${whose} read`;
+    print(paint('gray', line, style));
   };
   return (logLine) => {
     const entry = parseLogLine(logLine);
     if (entry === undefined) return;
-    const { account_id: accountId } = entry;
-    if (entry['message'] === 'projects.listed')
-      readingOf(accountId).projectCount ||= Number(entry['project_count']);
-    if (entry['message'] === 'project.read') {
-      const reading = readingOf(accountId);
-      reading.readCount += 1;
-      const whose = readings.size > 1 ? ` of ${String(accountId)}` : '';
-      if (isReported(reading))
-        print(
-          paint(
-            'gray',
-            `          ${reading.readCount} of ${reading.projectCount} projects${whose} read`,
-            style,
-          ),
-        );
-    }
+    const { account_id: accountId, message } = entry;
+    const isFirstList = message === 'projects.listed' && !readings.get(accountId)?.projectCount;
+    if (isFirstList)
+      report(accountId, (reading) => {
+        reading.projectCount = Number(entry['project_count']);
+      });
+    if (message === 'project.read')
+      report(accountId, (reading) => {
+        reading.readCount += 1;
+      });
     if (entry['level'] === 'ERROR') print(paint('red', `poller: ${describe(entry)}`, style));
   };
 }
 
 function isReported({ projectCount, readCount }: Reading): boolean {
   const step = Math.max(UNREPORTED_PROJECTS, Math.ceil(projectCount / 10));
-  return readCount <= projectCount && (readCount % step === 0 || readCount === projectCount);
+  const isStep = readCount > 0 && readCount % step === 0;
+  return readCount <= projectCount && projectCount > 0 && (isStep || readCount === projectCount);
 }
 
 function parseLogLine(line: string): Readonly<Record<string, unknown>> | undefined {

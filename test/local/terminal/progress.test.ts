@@ -26,6 +26,11 @@ describe("the poller's log in the terminal", () => {
     );
   });
 
+  test('says that all are read when the list of projects ends after their first reading', () => {
+    expect(shown(read('main'), listed('main', 1), listed('main', 1))).toEqual(['1 of 1 projects read']);
+    expect(shown(read('main'), listed('main', 2), read('main'))).toEqual(['2 of 2 projects read']);
+  });
+
   test('names the account of an error, what went wrong, and what to do', () => {
     expect(
       shown({
