@@ -36,6 +36,8 @@ export interface AccountStatus {
   readonly unread_projects?: readonly UnreadProject[] | undefined;
   /** Counts all such projects, including those beyond `UNREAD_MAX`. */
   readonly unread_project_count?: number | undefined;
+  /** No poll of the account has succeeded since this time, ISO 8601. It is absent when the last one did. */
+  readonly failing_since?: string | undefined;
   /** Nothing of the account is read for this reason. It is absent when there is none. */
   readonly trouble?: AccountTrouble | undefined;
   readonly project_count: number;

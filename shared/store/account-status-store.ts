@@ -73,6 +73,7 @@ const statusItem = z.object({
   unread_since: time.optional(),
   unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional(),
   unread_project_count: count.optional(),
+  failing_since: time.optional(),
   trouble: trouble.optional(),
   project_count: z.number(),
   open_operation_count: z.number(),
@@ -87,6 +88,7 @@ const readableStatus = statusItem.extend({
   unread_since: time.optional().catch(undefined),
   unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional().catch(undefined),
   unread_project_count: count.optional().catch(undefined),
+  failing_since: time.optional().catch(undefined),
   trouble: trouble.optional().catch(undefined),
   project_count: z.number().catch(0),
   open_operation_count: z.number().catch(0),
@@ -152,6 +154,7 @@ const NOT_ALWAYS_THERE = [
   'unread_since',
   'unread_projects',
   'unread_project_count',
+  'failing_since',
   'trouble',
 ] as const satisfies readonly (keyof AccountStatus)[];
 

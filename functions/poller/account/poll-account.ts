@@ -1,6 +1,7 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-records.ts';
+import { isoTimeOf } from '../../../shared/records/time.ts';
 import { stoppedBy } from '../../../shared/runtime/concurrency.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { measurePublished } from '../project/poll-project.ts';
@@ -114,7 +115,7 @@ async function pollWithLease(
   const [origin] = await Promise.all([
     readOrigin(deps, listings),
     readHealth(deps, health),
-    recallStatus(deps, memory.status, memory.readings),
+    recallStatus(deps, memory.status, memory),
   ]);
   const leftovers = leftoversAtStart();
   const sources = statusSources(memory, leftovers, () => troubleOf(deps, health));
@@ -259,7 +260,7 @@ function measureInvocation(
 }
 
 export function statusSources(
-  { projects, listings, readings }: AccountMemory,
+  { projects, listings, readings, health }: AccountMemory,
   leftovers: Leftovers,
   trouble: StatusSources['trouble'],
 ): StatusSources {
@@ -272,6 +273,7 @@ export function statusSources(
         lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds),
         unreadSinceMs: oldestReadingMs(readings, visibleIds),
         unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
+        failing_since: health.failingSinceMs === undefined ? undefined : isoTimeOf(health.failingSinceMs),
       };
     },
     trouble,

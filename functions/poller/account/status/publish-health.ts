@@ -22,14 +22,12 @@ import { UnreadableKeyError } from '../account-key.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { ProjectReadings } from './project-readings.ts';
 
-/** Says how the upstream answers this account, as far as this process has seen it. */
+/** Says how the upstream answers this account, as far as this process knows it. Each invocation begins with what the status says. */
 export interface AccountHealth {
   /** The upstream last answered a request as it should at this time. It is undefined when it has not yet. */
   answeredAtMs: number | undefined;
   /** No poll has succeeded since this time. It is undefined when the last one did, or none was tried. */
   failingSinceMs: number | undefined;
-  /** A poll failed last at this time, as far as this process knows. */
-  failedAtMs: number | undefined;
   /** It is true when the upstream refuses the key and the secret holds no other one. Nothing is sent then. */
   isKeyRejected: boolean;
   /**
@@ -40,8 +38,7 @@ export interface AccountHealth {
 }
 
 export function unknownHealth(): AccountHealth {
-  const never = { answeredAtMs: undefined, failingSinceMs: undefined, failedAtMs: undefined };
-  return { ...never, isKeyRejected: false, isDegraded: false };
+  return { answeredAtMs: undefined, failingSinceMs: undefined, isKeyRejected: false, isDegraded: false };
 }
 
 export interface HealthDeps extends RecordAndRelayDeps {
@@ -55,17 +52,8 @@ export interface HealthLimits {
   readonly failingMsMax: number;
 }
 
-/**
- * A project that has failed is polled again after at most five minutes. When nothing has failed for longer than this, nothing was polled:
- * the schedule was switched off, and the time since the first failure is no outage.
- */
-const FAILURE_AGE_MS_MAX = 10 * 60_000;
-
-/** Begins an invocation with what earlier ones have left: the account's item, and failures that are not too old. */
-export async function readHealth({ store, clock }: HealthDeps, health: AccountHealth): Promise<void> {
-  const { failedAtMs } = health;
-  const isOld = failedAtMs !== undefined && clock.now() - failedAtMs > FAILURE_AGE_MS_MAX;
-  if (isOld) health.failingSinceMs = undefined;
+/** Begins an invocation with what the account's item says. */
+export async function readHealth({ store }: HealthDeps, health: AccountHealth): Promise<void> {
   const account = await unlessUnreadable(store.readAccount());
   health.isDegraded = account?.degraded_reason !== undefined;
 }
@@ -141,7 +129,6 @@ export async function publishRecovery(
 
 export function markFailed(health: AccountHealth, nowMs: number): void {
   health.failingSinceMs ??= nowMs;
-  health.failedAtMs = nowMs;
 }
 
 /** Notes that the account is not failing, whether or not what was read is published before the invocation ends. */

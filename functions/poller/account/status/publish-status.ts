@@ -16,6 +16,7 @@ import type { BridgeStore, WorkIndexEntry } from '../../../../shared/store/bridg
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type ProjectReadings, recallReadings } from './project-readings.ts';
+import type { AccountHealth } from './publish-health.ts';
 import type { BoundReports } from './report-bound.ts';
 
 /**
@@ -52,9 +53,9 @@ export interface StatusDeps {
   readonly signal: AbortSignal;
 }
 
-/** The status says this of the projects. */
+/** The status says this of the projects and of their polls. */
 type ProjectsSummary = Required<
-  Pick<StatusSample, 'project_count' | 'lastCompleteWalkAtMs' | 'unreadSinceMs' | 'unread'>
+  Pick<StatusSample, 'project_count' | 'lastCompleteWalkAtMs' | 'unreadSinceMs' | 'unread' | 'failing_since'>
 >;
 
 /** Other parts of the poller keep these figures. */
@@ -66,19 +67,27 @@ export interface StatusSources {
   oldestLeftoverAtMs(): number | undefined;
 }
 
+/** When no status was written for longer than this, nothing was polled, and the time since the first failure is no outage. */
+const STATUS_AGE_MS_MAX = 10 * 60_000;
+
 /**
  * Recalls, at the beginning of an invocation, what another process has found out since this one last wrote the
  * status. A new process takes over what was learned of the upstream, too. Otherwise everything has to be found out again.
  */
 export async function recallStatus(
-  { status, planner, budget, telemetry }: StatusDeps,
+  { status, planner, budget, clock, telemetry }: StatusDeps,
   memory: StatusMemory,
-  readings: ProjectReadings,
+  { readings, health }: { readonly readings: ProjectReadings; readonly health: AccountHealth },
 ): Promise<void> {
   try {
     const before = memory.stored;
     const stored = await status.read();
-    if (stored === undefined || stored.written_at === before?.written_at) return;
+    if (stored === undefined) return;
+    const isForeign = stored.written_at !== before?.written_at;
+    const nowMs = clock.now();
+    if (isForeign) health.failingSinceMs = failingSinceMs(stored, nowMs);
+    if (nowMs - Date.parse(stored.written_at) > STATUS_AGE_MS_MAX) health.failingSinceMs = undefined;
+    if (!isForeign) return;
     memory.stored = stored;
     recallReadings(readings, stored);
     const { learned } = stored;
@@ -88,6 +97,11 @@ export async function recallStatus(
   } catch (error) {
     telemetry.log('warn', 'status.not_read', { reason: toError(error).name });
   }
+}
+
+/** A time of a clock that is ahead counts from now, because an outage would be told that much later. */
+function failingSinceMs({ failing_since }: AccountStatus, nowMs: number): number | undefined {
+  return failing_since === undefined ? undefined : Math.min(Date.parse(failing_since), nowMs);
 }
 
 export async function publishStatusRepeatedly(

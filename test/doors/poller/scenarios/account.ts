@@ -476,6 +476,21 @@ const HEALTH: readonly Scenario[] = [
     tells: [...ENDED, FAILING, WELL_AGAIN],
   },
   {
+    name: 'an outage is told, once, although each process lives for one invocation only',
+    async script(stage) {
+      end(stage);
+      await stage.runS(60);
+      refuse(stage, 500);
+      for (let minute = 0; minute < 6; minute++) {
+        stage.restart();
+        await stage.runS(60);
+      }
+      heal(stage);
+      await stage.runS(60);
+    },
+    tells: [...ENDED, FAILING, WELL_AGAIN],
+  },
+  {
     name: 'an account that recovers and fails again is told each time',
     async script(stage) {
       for (let turn = 0; turn < 2; turn++) {

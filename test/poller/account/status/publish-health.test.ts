@@ -172,29 +172,6 @@ describe('the health of an account', () => {
     expect(another.isDegraded).toBe(true);
   });
 
-  test('is not degraded by a failure of ten minutes ago, after which nothing was polled', async () => {
-    const { deps, health, takeEvents, pass, nowMs } = await account();
-    markFailed(health, nowMs());
-    pass(10 * 60_000 + 1);
-    await readHealth(deps, health);
-    await publishHealthAtEnd(deps, health, ended(0));
-    markFailed(health, nowMs());
-    await publishHealthAtEnd(deps, health, ended(1));
-
-    expect(takeEvents()).toEqual([]);
-  });
-
-  test('is degraded by failures of which none is ten minutes older than the next one', async () => {
-    const { deps, health, takeEvents, pass, nowMs } = await account();
-    markFailed(health, nowMs());
-    pass(10 * 60_000);
-    await readHealth(deps, health);
-    markFailed(health, nowMs());
-    await publishHealthAtEnd(deps, health, ended(1));
-
-    expect(takeEvents()).toEqual([['Account Degraded', 'upstream_failing']]);
-  });
-
   test('is published as recovered at the end of an invocation whose polls went well', async () => {
     const { deps, health, takeEvents } = await account();
     health.isKeyRejected = true;

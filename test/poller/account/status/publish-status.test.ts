@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountMemory } from '../../../../functions/poller/account/account-memory.ts';
 import { statusSources } from '../../../../functions/poller/account/poll-account.ts';
-import { troubleOf } from '../../../../functions/poller/account/status/publish-health.ts';
+import {
+  failingMs,
+  markFailed,
+  troubleOf,
+} from '../../../../functions/poller/account/status/publish-health.ts';
 import {
   createTally,
   DELAYS_MAX,
@@ -31,7 +35,7 @@ function anAccount() {
     ...world,
     publish: () => publishStatusRepeatedly(statusDeps, memory.status, sources),
     publishIfDue: () => publishStatusIfDue(statusDeps, memory.status, sources),
-    recall: () => recallStatus(statusDeps, memory.status, memory.readings),
+    recall: () => recallStatus(statusDeps, memory.status, memory),
   };
 }
 
@@ -352,6 +356,41 @@ describe('the status of the account', () => {
     await world.recall();
 
     expect(unread.size).toBe(0);
+  });
+
+  test.each([
+    { begins: 'a minute', afterMs: MINUTE_MS, failingForMs: 3 * MINUTE_MS },
+    { begins: 'ten minutes', afterMs: 10 * MINUTE_MS, failingForMs: 12 * MINUTE_MS },
+    { begins: 'more than ten minutes', afterMs: 10 * MINUTE_MS + 1, failingForMs: 0 },
+    { begins: 'an hour by a clock that is behind', afterMs: -60 * MINUTE_MS, failingForMs: 0 },
+  ])(
+    'says since when polls fail, to a process that begins $begins later',
+    async ({ afterMs, failingForMs }) => {
+      const world = anAccount();
+      markFailed(world.memory.health, NOON_MS - 2 * MINUTE_MS);
+      await world.publishIfDue();
+      const next = anAccount();
+      next.pass(afterMs);
+      Object.assign(next.deps.status ?? {}, { read: () => stored(world) });
+
+      await next.recall();
+
+      expect(failingMs(next.memory.health, next.nowMs())).toBe(failingForMs);
+    },
+  );
+
+  test('ends the failures of a process after which another one has read operations', async () => {
+    const world = anAccount();
+    markFailed(world.memory.health, NOON_MS);
+    await world.publishIfDue();
+    const next = anAccount();
+    next.pass(MINUTE_MS);
+    await next.publishIfDue();
+    Object.assign(world.deps.status ?? {}, { read: () => stored(next) });
+
+    await world.recall();
+
+    expect(world.memory.health.failingSinceMs).toBeUndefined();
   });
 
   test('of a version that noted nothing that it had learned is recalled without it', async () => {
