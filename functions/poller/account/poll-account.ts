@@ -240,15 +240,25 @@ function leftoverEvents(
   };
 }
 
+/** Stands for the projects that no page of the list has shown yet. They have not been read. */
+const UNSHOWN = '';
+
+/** Returns the projects whose readings say how far the reading of the account is. */
+function readIdsOf(projects: KnownProjects, { endedAtMs }: Listings): readonly string[] {
+  const visibleIds = visibleIdsOf(projects);
+  // A process that knows no project at all says nothing of readings.
+  return endedAtMs === undefined && visibleIds.length > 0 ? [...visibleIds, UNSHOWN] : visibleIds;
+}
+
 function measureInvocation(
   { clock, telemetry, status }: InvocationDeps,
   { projects, listings, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
   const nowMs = clock.now();
-  const visibleIds = visibleIdsOf(projects);
-  startReadingAges(readings, visibleIds, nowMs);
-  const oldestMs = oldestReadingMs(readings, visibleIds);
+  const readIds = readIdsOf(projects, listings);
+  startReadingAges(readings, readIds, nowMs);
+  const oldestMs = oldestReadingMs(readings, readIds);
   // An account that is known to have no project is not behind.
   const isKnown = oldestMs !== undefined || listings.endedAtMs !== undefined;
   if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));
@@ -265,12 +275,12 @@ export function statusSources(
 ): StatusSources {
   return {
     summarise(nowMs) {
-      const visibleIds = visibleIdsOf(projects);
-      startReadingAges(readings, visibleIds, nowMs);
+      const readIds = readIdsOf(projects, listings);
+      startReadingAges(readings, readIds, nowMs);
       return {
         project_count: projects.memories.size,
-        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds),
-        unreadSinceMs: oldestReadingMs(readings, visibleIds),
+        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, readIds),
+        unreadSinceMs: oldestReadingMs(readings, readIds),
         unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
       };
     },
