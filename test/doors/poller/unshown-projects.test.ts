@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { aBridge, MINUTE_MS } from './bridge.ts';
+import { anOperationRow } from './rows.ts';
 
 test('while a page of the list cannot be read, a process that knows no other says that a project waits', async () => {
   const bridge = aBridge();
@@ -25,3 +26,23 @@ test('while a page of the list cannot be read, a process that knows no other say
   expect(await health()).toMatchObject({ healthy: true, last_complete_walk_age_seconds: expect.any(Number) });
   expect(bridge.measured.get('WalkAgeMs')?.at(-1)).toBeLessThan(MINUTE_MS);
 });
+
+test.each([null, 'b-2'])(
+  'while the page of the list from %s cannot be read, a new process polls what the one before it has known',
+  async (cursor) => {
+    const bridge = aBridge();
+    const { dials, addProject, put } = bridge.service;
+    for (const id of ['a-1', 'b-2', 'c-3']) addProject(id);
+    dials.pageRowsMax = 2;
+    await bridge.run(MINUTE_MS);
+    bridge.restart();
+    dials.answers = ({ path, query }) =>
+      path === '/projects' && query.get('cursor') === cursor ? { status: 500 } : undefined;
+    put(anOperationRow(1, bridge.nowMs(), { project_id: 'c-3', status: 'finished' }));
+    await bridge.run(MINUTE_MS);
+
+    expect(bridge.events('Operation State Changed')).toMatchObject([
+      { detail: { project_id: 'c-3', status: 'finished' } },
+    ]);
+  },
+);

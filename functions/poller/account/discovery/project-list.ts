@@ -41,7 +41,7 @@ export async function readListPage(
   { page, cursor }: PollDecision & { kind: 'list' },
   permit: Permit,
 ): Promise<void> {
-  const { clock, planner } = deps;
+  const { clock, planner, signal } = deps;
   const { projects, listings, origin } = discovery;
   let shown: ReadPage | undefined;
   try {
@@ -50,6 +50,9 @@ export async function readListPage(
     restartAbsences(projects, read, clock.now());
     // A listing that lacks a project would make news of it later.
     if (await addProjects(deps, discovery, read)) shown = read;
+  } catch (error) {
+    if (listings.endedAtMs === undefined && !signal.aborted) await addUnlisted(deps, discovery);
+    throw error;
   } finally {
     noteEnded(discovery, planner.reportPage(page, shown, clock.now()));
   }
@@ -110,7 +113,7 @@ async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<vo
   let isRecorded = false;
   try {
     await recordFirstListing(deps, listings, listing);
-    isRecorded = !isFirst || (await addUnlisted(deps, discovery, listing));
+    isRecorded = !isFirst || (await addUnlisted(deps, discovery));
   } finally {
     if (!isRecorded) listings.ended ??= listing;
   }
@@ -123,13 +126,14 @@ async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<vo
 }
 
 /**
- * An earlier process has known these projects, and the first listing of this one lacks them. They are polled as any other, so that one which
- * was deleted while no process ran is found gone. Resolves to false when the invocation was stopped before every project was added.
+ * An earlier process has known these projects, and the first listing of this one lacks them, or cannot be read so far. They are polled as any
+ * other, so that one which was deleted while no process ran is found gone, and a list that fails for hours holds up nothing but new projects.
+ * Resolves to false when the invocation was stopped before every project was added.
  */
-async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery, { end }: Listing): Promise<boolean> {
+async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery): Promise<boolean> {
   const { names, store, clock, fixedProjectIds } = deps;
   const { memories, awaited } = discovery.projects;
-  if (fixedProjectIds !== undefined || end !== 'end') return true;
+  if (fixedProjectIds !== undefined) return true;
   const unlisted = (await names.storedIds()).filter((id) => !memories.has(id) && !awaited.has(id));
   if (unlisted.length === 0) return true;
   const records = await store.readProjects(unlisted);
