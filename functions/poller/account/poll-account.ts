@@ -133,8 +133,7 @@ async function pollWithLease(
       deps,
       stop,
       // A listing that every invocation interrupts would never say which projects there are.
-      () =>
-        listings.endedAtMs === undefined || leftovers.areDraining || replaying.isBusy || deps.usage.isBusy(),
+      () => !listings.hasEnded || leftovers.areDraining || replaying.isBusy || deps.usage.isBusy(),
     ),
     publishStatusRepeatedly(deps, memory.status, sources),
   ]);
@@ -151,8 +150,7 @@ async function publishFirstSightOnce(deps: InvocationDeps, memory: AccountMemory
   if (memory.isFirstSightPublished) return;
   const { projects, listings, readings } = memory;
   memory.isFirstSightPublished = await publishFirstSightRepeatedly(deps, () => ({
-    areProjectsKnown:
-      listings.endedAtMs !== undefined && (listings.hasReadWholeList || deps.fixedProjectIds !== undefined),
+    areProjectsKnown: listings.hasEnded && (listings.hasReadWholeList || deps.fixedProjectIds !== undefined),
     visibleIds: visibleIdsOf(projects),
     readings,
   }));
@@ -244,10 +242,10 @@ function leftoverEvents(
 const UNSHOWN = '';
 
 /** Returns the projects whose readings say how far the reading of the account is. */
-function readIdsOf(projects: KnownProjects, { endedAtMs }: Listings): readonly string[] {
+function readIdsOf(projects: KnownProjects, { hasEnded }: Listings): readonly string[] {
   const visibleIds = visibleIdsOf(projects);
   // A process that knows no project at all says nothing of readings.
-  return endedAtMs === undefined && visibleIds.length > 0 ? [...visibleIds, UNSHOWN] : visibleIds;
+  return !hasEnded && visibleIds.length > 0 ? [...visibleIds, UNSHOWN] : visibleIds;
 }
 
 function measureInvocation(
@@ -260,7 +258,7 @@ function measureInvocation(
   startReadingAges(readings, readIds, nowMs);
   const oldestMs = oldestReadingMs(readings, readIds);
   // An account that is known to have no project is not behind.
-  const isKnown = oldestMs !== undefined || listings.endedAtMs !== undefined;
+  const isKnown = oldestMs !== undefined || listings.hasEnded;
   if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));
   telemetry.measure('ProjectsPolled', pollCount);
   const throttledPercent = status.tally.takeThrottledPercent();
@@ -290,10 +288,6 @@ export function statusSources(
 }
 
 /** Before the projects are listed, only the report of the previous process says which projects there are. */
-function isStillKnown(
-  { memories, unreachable }: KnownProjects,
-  { endedAtMs }: Listings,
-  id: string,
-): boolean {
-  return (endedAtMs === undefined || memories.has(id)) && !unreachable.has(id);
+function isStillKnown({ memories, unreachable }: KnownProjects, { hasEnded }: Listings, id: string): boolean {
+  return (!hasEnded || memories.has(id)) && !unreachable.has(id);
 }

@@ -7,7 +7,7 @@ import { anInvocation } from './invocation-under-test.ts';
 function setUp(...projectIds: readonly string[]) {
   const { memory, leftovers } = anInvocation();
   for (const id of projectIds) rememberProject(memory.projects, id);
-  memory.listings.endedAtMs = NOON_MS;
+  memory.listings.hasEnded = true;
   return { memory, leftovers, sources: statusSources(memory, leftovers, () => undefined) };
 }
 
@@ -56,7 +56,7 @@ describe('what the status says of the projects', () => {
     const namesOf = () => sources.summarise(NOON_MS).unread.map(({ project_id }) => project_id);
 
     expect(namesOf()).toEqual(['a']);
-    memory.listings.endedAtMs = undefined;
+    memory.listings.hasEnded = false;
     expect(namesOf()).toEqual(['a', 'b']);
   });
 });

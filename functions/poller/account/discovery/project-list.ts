@@ -51,7 +51,7 @@ export async function readListPage(
     // A listing that lacks a project would make news of it later.
     if (await addProjects(deps, discovery, read)) shown = read;
   } catch (error) {
-    if (listings.endedAtMs === undefined && !signal.aborted) await addUnlisted(deps, discovery);
+    if (!listings.hasEnded && !signal.aborted) await addUnlisted(deps, discovery);
     throw error;
   } finally {
     noteEnded(discovery, planner.reportPage(page, shown, clock.now()));
@@ -104,11 +104,11 @@ function noteEnded({ listings }: Discovery, listing: Listing | undefined): void 
 
 /** Records the listing that has ended. When the table fails, the next look records it. Until then a new project does not count as news. */
 async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<void> {
-  const { bounds, clock, telemetry } = deps;
+  const { bounds, telemetry } = deps;
   const { projects, listings } = discovery;
   const listing = listings.ended;
   if (listing === undefined) return;
-  const isFirst = listings.endedAtMs === undefined;
+  const isFirst = !listings.hasEnded;
   listings.ended = undefined;
   let isRecorded = false;
   try {
@@ -118,7 +118,7 @@ async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<vo
     if (!isRecorded) listings.ended ??= listing;
   }
   if (!isRecorded) return;
-  listings.endedAtMs = clock.now();
+  listings.hasEnded = true;
   const values = { list_pages: LIST_PAGES_MAX, barren_pages: BARREN_PAGES_MAX };
   if (listing.end !== 'end') bounds.report(listing.end, values[listing.end]);
   if (isFirst) telemetry.log('info', 'projects.listed', { project_count: projects.memories.size });
@@ -155,10 +155,10 @@ export async function discoverRepeatedly(
 ): Promise<void> {
   const { planner, clock, signal, fixedProjectIds } = deps;
   while (!signal.aborted) {
-    if (listings.endedAtMs === undefined || !listings.hasReadWholeList) planner.askForListing();
+    if (!listings.hasEnded || !listings.hasReadWholeList) planner.askForListing();
     await surviveFailure(deps, health, async () => {
       await endListing(deps, discovery);
-      if (fixedProjectIds === undefined || listings.endedAtMs !== undefined || health.isKeyRejected)
+      if (fixedProjectIds === undefined || listings.hasEnded || health.isKeyRejected)
         return addAwaited(deps, discovery);
       await takeFixedProjects(deps, discovery, fixedProjectIds);
       await publishRecovery(deps, health, shownByList(projects));

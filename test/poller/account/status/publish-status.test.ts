@@ -87,7 +87,7 @@ describe('the status of the account', () => {
     memory.projects.memories.set('b', emptyMemory());
     memory.readings.completedAtMs.set('a', NOON_MS - 5_000);
     memory.readings.completedAtMs.set('b', NOON_MS - 9_000);
-    memory.listings.endedAtMs = NOON_MS;
+    memory.listings.hasEnded = true;
     stopAfter(world, 2);
     await world.publish();
 
@@ -122,7 +122,7 @@ describe('the status of the account', () => {
     for (const id of ['a', 'gone']) projects.memories.set(id, emptyMemory());
     projects.unreachable.add('gone');
     readings.completedAtMs.set('a', NOON_MS);
-    listings.endedAtMs = NOON_MS;
+    listings.hasEnded = true;
     stopAfter(world, 2);
     await world.publish();
 
