@@ -36,8 +36,8 @@ export function emptyAccountMemory(): AccountMemory {
 
 /** A warm environment keeps this of the listings of its account. */
 export interface Listings {
-  /** The latest listing came to its end at this time. It is undefined when none has. */
-  endedAtMs: number | undefined;
+  /** A listing has come to its end. */
+  hasEnded: boolean;
   /** This listing has come to its end, and the table does not know yet. It is undefined when there is none. */
   ended: Listing | undefined;
   /** This many listings have come to their end. */
@@ -47,7 +47,7 @@ export interface Listings {
 }
 
 export function noListings(): Listings {
-  return { endedAtMs: undefined, ended: undefined, count: 0, hasReadWholeList: false };
+  return { hasEnded: false, ended: undefined, count: 0, hasReadWholeList: false };
 }
 
 export interface InvocationCounts {

@@ -134,8 +134,7 @@ async function pollWithLease(
       deps,
       stop,
       // A listing that every invocation interrupts would never say which projects there are.
-      () =>
-        listings.endedAtMs === undefined || leftovers.areDraining || replaying.isBusy || deps.usage.isBusy(),
+      () => !listings.hasEnded || leftovers.areDraining || replaying.isBusy || deps.usage.isBusy(),
     ),
     publishStatusRepeatedly(deps, memory.status, sources),
   ]);
@@ -152,8 +151,7 @@ async function publishFirstSightOnce(deps: InvocationDeps, memory: AccountMemory
   if (memory.isFirstSightPublished) return;
   const { projects, listings, readings } = memory;
   memory.isFirstSightPublished = await publishFirstSightRepeatedly(deps, () => ({
-    areProjectsKnown:
-      listings.endedAtMs !== undefined && (listings.hasReadWholeList || deps.fixedProjectIds !== undefined),
+    areProjectsKnown: listings.hasEnded && (listings.hasReadWholeList || deps.fixedProjectIds !== undefined),
     visibleIds: visibleIdsOf(projects),
     readings,
   }));
@@ -241,17 +239,27 @@ function leftoverEvents(
   };
 }
 
+/** Stands for the projects that no page of the list has shown yet. They have not been read. */
+const UNSHOWN = '';
+
+/** Returns the projects whose readings say how far the reading of the account is. */
+function readIdsOf(projects: KnownProjects, { hasEnded }: Listings): readonly string[] {
+  const visibleIds = visibleIdsOf(projects);
+  // A process that knows no project at all says nothing of readings.
+  return !hasEnded && visibleIds.length > 0 ? [...visibleIds, UNSHOWN] : visibleIds;
+}
+
 function measureInvocation(
   { clock, telemetry, status }: InvocationDeps,
   { projects, listings, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
   const nowMs = clock.now();
-  const visibleIds = visibleIdsOf(projects);
-  startReadingAges(readings, visibleIds, nowMs);
-  const oldestMs = oldestReadingMs(readings, visibleIds);
+  const readIds = readIdsOf(projects, listings);
+  startReadingAges(readings, readIds, nowMs);
+  const oldestMs = oldestReadingMs(readings, readIds);
   // An account that is known to have no project is not behind.
-  const isKnown = oldestMs !== undefined || listings.endedAtMs !== undefined;
+  const isKnown = oldestMs !== undefined || listings.hasEnded;
   if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));
   telemetry.measure('ProjectsPolled', pollCount);
   const throttledPercent = status.tally.takeThrottledPercent();
@@ -266,12 +274,12 @@ export function statusSources(
 ): StatusSources {
   return {
     summarise(nowMs) {
-      const visibleIds = visibleIdsOf(projects);
-      startReadingAges(readings, visibleIds, nowMs);
+      const readIds = readIdsOf(projects, listings);
+      startReadingAges(readings, readIds, nowMs);
       return {
         project_count: projects.memories.size,
-        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds),
-        unreadSinceMs: oldestReadingMs(readings, visibleIds),
+        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, readIds),
+        unreadSinceMs: oldestReadingMs(readings, readIds),
         unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
         failing_since: health.failingSinceMs === undefined ? undefined : isoTimeOf(health.failingSinceMs),
       };
@@ -282,10 +290,6 @@ export function statusSources(
 }
 
 /** Before the projects are listed, only the report of the previous process says which projects there are. */
-function isStillKnown(
-  { memories, unreachable }: KnownProjects,
-  { endedAtMs }: Listings,
-  id: string,
-): boolean {
-  return (endedAtMs === undefined || memories.has(id)) && !unreachable.has(id);
+function isStillKnown({ memories, unreachable }: KnownProjects, { hasEnded }: Listings, id: string): boolean {
+  return (!hasEnded || memories.has(id)) && !unreachable.has(id);
 }

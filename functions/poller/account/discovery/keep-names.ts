@@ -108,7 +108,7 @@ export async function keepNamesRepeatedly(
   { names, clock, telemetry, bounds, signal }: KeepNamesDeps,
   { projects, listings }: Pick<Discovery, 'projects' | 'listings'>,
 ): Promise<void> {
-  const isGone = (id: string) => listings.endedAtMs !== undefined && !projects.memories.has(id);
+  const isGone = (id: string) => listings.hasEnded && !projects.memories.has(id);
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal).catch(() => {});
     if (signal.aborted) return;

@@ -41,7 +41,7 @@ export async function readListPage(
   { page, cursor }: PollDecision & { kind: 'list' },
   permit: Permit,
 ): Promise<void> {
-  const { clock, planner } = deps;
+  const { clock, planner, signal } = deps;
   const { projects, listings, origin } = discovery;
   let shown: ReadPage | undefined;
   try {
@@ -50,6 +50,9 @@ export async function readListPage(
     restartAbsences(projects, read, clock.now());
     // A listing that lacks a project would make news of it later.
     if (await addProjects(deps, discovery, read)) shown = read;
+  } catch (error) {
+    if (!listings.hasEnded && !signal.aborted) await addUnlisted(deps, discovery);
+    throw error;
   } finally {
     noteEnded(discovery, planner.reportPage(page, shown, clock.now()));
   }
@@ -101,21 +104,21 @@ function noteEnded({ listings }: Discovery, listing: Listing | undefined): void 
 
 /** Records the listing that has ended. When the table fails, the next look records it. Until then a new project does not count as news. */
 async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<void> {
-  const { bounds, clock, telemetry } = deps;
+  const { bounds, telemetry } = deps;
   const { projects, listings } = discovery;
   const listing = listings.ended;
   if (listing === undefined) return;
-  const isFirst = listings.endedAtMs === undefined;
+  const isFirst = !listings.hasEnded;
   listings.ended = undefined;
   let isRecorded = false;
   try {
     await recordFirstListing(deps, listings, listing);
-    isRecorded = !isFirst || (await addUnlisted(deps, discovery, listing));
+    isRecorded = !isFirst || (await addUnlisted(deps, discovery));
   } finally {
     if (!isRecorded) listings.ended ??= listing;
   }
   if (!isRecorded) return;
-  listings.endedAtMs = clock.now();
+  listings.hasEnded = true;
   const values = { list_pages: LIST_PAGES_MAX, barren_pages: BARREN_PAGES_MAX };
   if (listing.end !== 'end') bounds.report(listing.end, values[listing.end]);
   if (isFirst) telemetry.log('info', 'projects.listed', { project_count: projects.memories.size });
@@ -123,13 +126,14 @@ async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<vo
 }
 
 /**
- * An earlier process has known these projects, and the first listing of this one lacks them. They are polled as any other, so that one which
- * was deleted while no process ran is found gone. Resolves to false when the invocation was stopped before every project was added.
+ * An earlier process has known these projects, and the first listing of this one lacks them, or cannot be read so far. They are polled as any
+ * other, so that one which was deleted while no process ran is found gone, and a list that fails for hours holds up nothing but new projects.
+ * Resolves to false when the invocation was stopped before every project was added.
  */
-async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery, { end }: Listing): Promise<boolean> {
+async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery): Promise<boolean> {
   const { names, store, clock, fixedProjectIds } = deps;
   const { memories, awaited } = discovery.projects;
-  if (fixedProjectIds !== undefined || end !== 'end') return true;
+  if (fixedProjectIds !== undefined) return true;
   const unlisted = (await names.storedIds()).filter((id) => !memories.has(id) && !awaited.has(id));
   if (unlisted.length === 0) return true;
   const records = await store.readProjects(unlisted);
@@ -151,10 +155,10 @@ export async function discoverRepeatedly(
 ): Promise<void> {
   const { planner, clock, signal, fixedProjectIds } = deps;
   while (!signal.aborted) {
-    if (listings.endedAtMs === undefined || !listings.hasReadWholeList) planner.askForListing();
+    if (!listings.hasEnded || !listings.hasReadWholeList) planner.askForListing();
     await surviveFailure(deps, health, async () => {
       await endListing(deps, discovery);
-      if (fixedProjectIds === undefined || listings.endedAtMs !== undefined || health.isKeyRejected)
+      if (fixedProjectIds === undefined || listings.hasEnded || health.isKeyRejected)
         return addAwaited(deps, discovery);
       await takeFixedProjects(deps, discovery, fixedProjectIds);
       await publishRecovery(deps, health, shownByList(projects));

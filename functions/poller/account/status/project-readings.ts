@@ -188,7 +188,7 @@ export function lastCompleteWalkAtMs(
   projectIds: readonly string[],
 ): number | undefined {
   if (projectIds.some((id) => !completedAtMs.has(id))) return undefined;
-  return earliestMs([...completedAtMs.values()]);
+  return earliestMs(projectIds.map((id) => completedAtMs.get(id)));
 }
 
 /**

@@ -243,7 +243,7 @@ describe('the names of projects', () => {
     const clock = {
       now: () => 0,
       sleep: async () => {
-        if (writeCount === 1) discovery.listings.endedAtMs = 0;
+        if (writeCount === 1) discovery.listings.hasEnded = true;
       },
     };
     const telemetry = aTelemetry({ log: (...line) => void logs.push(line) });

@@ -91,6 +91,7 @@ describe('the status of the account', () => {
     memory.projects.memories.set('b', emptyMemory());
     memory.readings.completedAtMs.set('a', NOON_MS - 5_000);
     memory.readings.completedAtMs.set('b', NOON_MS - 9_000);
+    memory.listings.hasEnded = true;
     stopAfter(world, 2);
     await world.publish();
 
@@ -121,9 +122,11 @@ describe('the status of the account', () => {
 
   test('leaves a fixed project that is out of reach out of what was read', async () => {
     const world = anAccount();
-    world.memory.projects.memories.set('gone', emptyMemory());
-    world.memory.projects.unreachable.add('gone');
-    world.memory.readings.completedAtMs.set('a', NOON_MS);
+    const { projects, readings, listings } = world.memory;
+    for (const id of ['a', 'gone']) projects.memories.set(id, emptyMemory());
+    projects.unreachable.add('gone');
+    readings.completedAtMs.set('a', NOON_MS);
+    listings.hasEnded = true;
     stopAfter(world, 2);
     await world.publish();
 
