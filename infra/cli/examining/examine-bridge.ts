@@ -41,6 +41,7 @@ const health = z.looseObject({
   healthy: z.boolean(),
   reasons: z.array(z.string()),
   state: z.string().optional(),
+  last_complete_walk_age_seconds: z.number().nullable().optional(),
 });
 
 const accounts = z.looseObject({
@@ -163,7 +164,13 @@ export function judgeHealth(standing: z.output<typeof health> | undefined): read
     return [notChecked('health', 'The health cannot be read.', 'Look at the log of the API.')];
   if (standing.healthy && standing.state === 'paused')
     return [ok('health', 'An administrator has paused the account; no alert channel refuses its alerts.')];
-  if (standing.healthy) return [ok('health', 'Events are on time, and no alert channel refuses its alerts.')];
+  if (standing.healthy) {
+    const isReading = standing.last_complete_walk_age_seconds === null;
+    const events = isReading
+      ? 'The poller has not read every project since it started, so events can be late'
+      : 'Events are on time';
+    return [ok('health', `${events}, and no alert channel refuses its alerts.`)];
+  }
   return standing.reasons.map((reason) => problem('health', reason, remedyOf(reason)));
 }
 
