@@ -238,3 +238,15 @@ test('the overview speaks of the first reading until every project was read, wha
   expect(await verdict()).toBe('Events are on time');
   expect((await get('/console/accounts/main')).text).toContain('has not read every project since it started');
 });
+
+test('a project that was read, and of which the upstream shows no operation, is not said to be unread', async () => {
+  const { store, get } = await setUp();
+  const quiet = { kind: 'project', account_id: ACCOUNT_ID, is_visible: true, ...EMPTY_JOURNAL } as const;
+  const { project_id } = anOperation();
+  for (const id of [project_id, 'quiet-sea-1']) await store.record({ ...quiet, project_id: id }, undefined);
+  await store.saveProgress(project_id, { sweptAtMs: NOON_MS }, null);
+
+  expect((await get(PROJECT)).text).toContain('Nothing that was seen of it fails');
+  expect((await get('/console/accounts/main/projects/quiet-sea-1')).text).toContain('It is not read yet');
+  expect((await get('/console')).text).toContain('1 not read yet');
+});

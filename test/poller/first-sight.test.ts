@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { type ProjectRecord, wasRead } from '../../shared/records/project-record.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/close-stage.ts';
 import { anAccount } from './account-under-test.ts';
@@ -30,4 +31,16 @@ test('nothing is published while a project could not be read', async () => {
   await poll(60_000);
 
   expect(firstSights()).toHaveLength(1);
+});
+
+test('a project without any operation counts as read, and is written for that once', async () => {
+  const { poll, table } = anAccount();
+  const project = () => table.sync.items().find(({ kind }) => kind === 'project') as unknown as ProjectRecord;
+
+  await poll(30_000);
+  const first = project();
+  await poll(30_000);
+
+  expect(wasRead(first)).toBe(true);
+  expect(project()).toEqual(first);
 });
