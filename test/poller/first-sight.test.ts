@@ -44,3 +44,18 @@ test('a project without any operation counts as read, and is written for that on
   expect(wasRead(first)).toBe(true);
   expect(project()).toEqual(first);
 });
+
+test('a project whose first reading the end of an invocation has cut short is read with the next invocation', async () => {
+  const { script, poll, firstSights } = anAccount({ requestsPerMinute: 60, pollsAtOnce: 8 });
+  const ids = Array.from({ length: 30 }, (_, place) => `quiet-sea-${place}`);
+  script.projectIds = ids;
+  // Those in which something runs would be read with every permit that is left.
+  script.operations = ids.map((project_id, place) =>
+    anOperation({ id: `operation-${place}`, project_id, status: place % 3 === 0 ? 'running' : 'finished' }),
+  );
+
+  // The list and two pages of each project take one minute, and half of the permits go to projects that were read.
+  for (let minute = 0; minute < 3; minute += 1) await poll(57_000);
+
+  expect(firstSights()).toMatchObject([{ project_count: 30 }]);
+});
