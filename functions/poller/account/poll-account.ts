@@ -247,11 +247,9 @@ function measureInvocation(
 ): void {
   const nowMs = clock.now();
   const visibleIds = visibleIdsOf(projects);
-  startReadingAges(readings, visibleIds, nowMs);
-  const oldestMs = oldestReadingMs(readings, visibleIds);
+  startReadingAges(readings, visibleIds, listings.endedAtMs !== undefined, nowMs);
   // An account that is known to have no project is not behind.
-  const isKnown = oldestMs !== undefined || listings.endedAtMs !== undefined;
-  if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));
+  telemetry.measure('WalkAgeMs', nowMs - (oldestReadingMs(readings, visibleIds) ?? nowMs));
   telemetry.measure('ProjectsPolled', pollCount);
   const throttledPercent = status.tally.takeThrottledPercent();
   if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
@@ -266,10 +264,11 @@ export function statusSources(
   return {
     summarise(nowMs) {
       const visibleIds = visibleIdsOf(projects);
-      startReadingAges(readings, visibleIds, nowMs);
+      const areListed = listings.endedAtMs !== undefined;
+      startReadingAges(readings, visibleIds, areListed, nowMs);
       return {
         project_count: projects.memories.size,
-        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds),
+        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds, areListed),
         unreadSinceMs: oldestReadingMs(readings, visibleIds),
         unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
       };

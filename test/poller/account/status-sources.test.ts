@@ -7,6 +7,7 @@ import { anInvocation } from './invocation-under-test.ts';
 function setUp(...projectIds: readonly string[]) {
   const { memory, leftovers } = anInvocation();
   for (const id of projectIds) rememberProject(memory.projects, id);
+  memory.listings.endedAtMs = NOON_MS;
   return { memory, leftovers, sources: statusSources(memory, leftovers, () => undefined) };
 }
 
@@ -50,6 +51,7 @@ describe('what the status says of the projects', () => {
 
   test('names unread projects that are polled, and before the first listing all that are known', () => {
     const { memory, sources } = setUp('a');
+    memory.listings.endedAtMs = undefined;
     for (const id of ['a', 'b'])
       memory.readings.unread.set(id, { sinceMs: NOON_MS, aloneSinceMs: NOON_MS, reason: 'timeout' });
     const namesOf = () => sources.summarise(NOON_MS).unread.map(({ project_id }) => project_id);

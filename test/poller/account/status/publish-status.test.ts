@@ -26,6 +26,7 @@ function anAccount() {
   const { status } = deps;
   if (status === undefined) throw new Error('The invocation has no status');
   const statusDeps = { ...deps, status };
+  memory.listings.endedAtMs = NOON_MS;
   const sources = statusSources(memory, leftovers, () => troubleOf(deps, memory.health));
   return {
     ...world,
