@@ -119,8 +119,7 @@ export function createAccountActivity(
 
     async neverRead(projectIds) {
       const records = await projects.readProjects(projectIds.filter((id) => !read.has(id)));
-      for (const [id, record] of records)
-        if (record !== 'unreadable' && wasRead(record)) read.add(id);
+      for (const [id, record] of records) if (record !== 'unreadable' && wasRead(record)) read.add(id);
       return new Set(projectIds.filter((id) => !read.has(id)));
     },
 
