@@ -1,6 +1,7 @@
 /** Tests through the pages what needs a person: what a later operation settles, in what order rows stand, and the page of an event. */
 
 import { describe, expect, test } from 'vitest';
+import { WORK_AT_HAND_MAX } from '../../functions/api/read-model/account-activity.ts';
 import { decideFirstSight, firstAccountRecord } from '../../shared/records/account-record.ts';
 import type { StatusPoint } from '../../shared/records/account-status.ts';
 import { EMPTY_JOURNAL } from '../../shared/records/journal.ts';
@@ -249,4 +250,18 @@ test('a project that was read, and of which the upstream shows no operation, is 
   expect((await get(PROJECT)).text).toContain('Nothing that was seen of it fails');
   expect((await get('/console/accounts/main/projects/quiet-sea-1')).text).toContain('It is not read yet');
   expect((await get('/console')).text).toContain('1 not read yet');
+});
+
+test('the overview does not say that nothing runs when it has not looked at every open operation', async () => {
+  const { store, get } = await setUp();
+  const nothing = 'Nothing runs at the moment';
+  expect((await get('/console')).text).toContain(nothing);
+  for (let place = 0; place <= WORK_AT_HAND_MAX; place += 1) {
+    const id = `${String(place).padStart(8, '0')}-0000-4000-8000-000000000000`;
+    const failing = anOperation({ id, status: 'failed', failures_count: 1 });
+    const next = decideNextRecord(undefined, failing, { ...aContext(), nowMs: NOON_MS });
+    if (next !== undefined) await store.record(next, undefined);
+  }
+
+  expect((await get('/console')).text).not.toContain(nothing);
 });

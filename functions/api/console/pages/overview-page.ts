@@ -222,7 +222,12 @@ ${shareBar('Projects by state', parts)}`;
 
 function running({ accountId, work, names, at }: Overview): Html {
   const latest = work.open.filter(isRunning).toReversed();
-  if (latest.length === 0) return empty('Nothing runs at the moment.');
+  if (latest.length === 0)
+    return empty(
+      work.isWhole
+        ? 'Nothing runs at the moment.'
+        : 'None of the open operations that this page looks at runs.',
+    );
   return html`<table class="stack"><thead><tr><th>Operation</th><th>Project</th><th>Status</th><th>Began</th></tr></thead>
 <tbody>${latest.slice(0, OPEN_SHOWN).map((record) => openRow(accountId, names, record, at))}</tbody></table>
 ${latest.length > OPEN_SHOWN ? html`<p><a href="${projectsPath({ state: 'running' })}">${work.isWhole ? '' : 'At least '}${latest.length - OPEN_SHOWN} more</a></p>` : ''}`;
