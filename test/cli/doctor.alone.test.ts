@@ -309,7 +309,7 @@ describe('what the bridge says', () => {
       {
         check: 'accounts',
         verdict: 'ok',
-        found: 'The poller serves each of the 1 active accounts. 1 are paused.',
+        found: 'The poller serves every active account (1). Paused: 1.',
       },
     ]);
   });

@@ -207,10 +207,8 @@ export function judgeAccounts(all: readonly AccountAnswer[], ownId: string): rea
     );
   if (found.length > 0) return found;
   const pausedCount = all.filter(({ state }) => state === 'paused').length;
-  const paused = pausedCount === 0 ? '' : ` ${pausedCount} are paused.`;
-  return [
-    ok('accounts', `The poller serves each of the ${all.length - pausedCount} active accounts.${paused}`),
-  ];
+  const paused = pausedCount === 0 ? '' : ` Paused: ${pausedCount}.`;
+  return [ok('accounts', `The poller serves every active account (${all.length - pausedCount}).${paused}`)];
 }
 
 /** One refusal in a hundred is usual when other programs use the same account. */
