@@ -200,7 +200,7 @@ export function createRunSummary(): RunSummary {
       const { detected_after_p50_ms: median, detected_after_p95_ms: most } = found;
       const byStatus = [...statuses].map(([status, count]) => `${count} ${oneLine(status)}`).join(', ');
       return [
-        `${found.event_count} events of ${found.project_count} projects${byStatus === '' ? '' : `: ${byStatus}`}`,
+        `${found.event_count} events of ${found.project_count} ${found.project_count === 1 ? 'project' : 'projects'}${byStatus === '' ? '' : `: ${byStatus}`}`,
         `${found.repetition_count} ${found.repetition_count === 1 ? 'repetition' : 'repetitions'} of an event, with the same id`,
         ...(median === undefined || most === undefined
           ? []

@@ -25,7 +25,7 @@ export interface AccountStatus {
   readonly account_id: string;
   /** The status was written at this time by our clock, ISO 8601. */
   readonly written_at: string;
-  /** Every project was read completely at this time or later. It is undefined while a project was never read completely. */
+  /** Every project was read completely at this time or later. It is undefined while the process has not read them all. */
   readonly last_complete_walk_at: string | undefined;
   /** As `last_complete_walk_at`, except that a project that was never read completely counts from when it became known. */
   readonly unread_since?: string | undefined;

@@ -244,6 +244,11 @@ export function decideUnread(recorded: ProjectRecord, nowMs: number): ProjectRec
   return next && { ...next, is_unread: true };
 }
 
+/** Says whether the list was read to its end. A list without any row has no bound. */
+export function wasRead({ bound, swept_at_ms }: Pick<ProjectRecord, 'bound' | 'swept_at_ms'>): boolean {
+  return bound !== undefined || swept_at_ms !== undefined;
+}
+
 /** Says whether the project is gone since that time or longer. One that has moved or cannot be read is not. */
 export function isGoneSince(
   { is_visible, is_unread, moved_to, entries }: ProjectRecord,

@@ -259,6 +259,16 @@ describe('what the bridge says', () => {
     ]);
   });
 
+  test('of its health says that events can be late while not every project has been read', () => {
+    const found = (age: number | null) =>
+      judgeHealth({ healthy: true, reasons: [], last_complete_walk_age_seconds: age })[0]?.found;
+
+    expect(found(null)).toMatch(
+      /^The poller has not read every project since it started, so events can be late/,
+    );
+    expect(found(60)).toMatch(/^Events are on time/);
+  });
+
   test('of its rate is a problem when the upstream refuses more than one request in a hundred', () => {
     const rate = (throttled_count: number) =>
       judgeRate({
@@ -299,7 +309,7 @@ describe('what the bridge says', () => {
       {
         check: 'accounts',
         verdict: 'ok',
-        found: 'The poller serves each of the 1 active accounts. 1 are paused.',
+        found: 'The poller serves every active account (1). Paused: 1.',
       },
     ]);
   });

@@ -1,8 +1,12 @@
 /** Tests through the pages what needs a person: what a later operation settles, in what order rows stand, and the page of an event. */
 
 import { describe, expect, test } from 'vitest';
+import { WORK_AT_HAND_MAX } from '../../functions/api/read-model/account-activity.ts';
+import { decideFirstSight, firstAccountRecord } from '../../shared/records/account-record.ts';
+import type { StatusPoint } from '../../shared/records/account-status.ts';
 import { EMPTY_JOURNAL } from '../../shared/records/journal.ts';
 import { decideNextRecord, type Operation } from '../../shared/records/operation-record.ts';
+import { secondOf } from '../../shared/records/time.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
@@ -203,4 +207,61 @@ test('a project that is gone is not said to fail nowhere, nor to be watched', as
   expect((await get('/console/projects?state=healthy')).text).toContain(
     'A project that is gone stays in this list under the state that it had last.',
   );
+});
+
+test('the overview speaks of the first reading until every project was read, whatever was seen before, and never after that', async () => {
+  const { api, store, get } = await setUp();
+  const status = (points: readonly StatusPoint[]) =>
+    writeAccountStatus(api.memory, {
+      account_id: ACCOUNT_ID,
+      written_at: minutesAgo(0),
+      last_complete_walk_at: undefined,
+      project_count: 1_000,
+      open_operation_count: 0,
+      requests_per_minute: 600,
+      points,
+    });
+  const verdict = async () =>
+    /<p class="verdict">[\s\S]*?<\/span> ([^<]*)<\/span>/.exec((await get('/console')).text)?.[1];
+  const seen = { at_ms: NOON_MS, duration_ms: 50_000, request_count: 500, throttled_count: 0 };
+  const reading = firstAccountRecord(ACCOUNT_ID, secondOf(NOON_MS - 60_000));
+  await store.record(reading, undefined);
+  await status([
+    { ...seen, transition_count: 9, delay_p50_ms: 13_000, delay_p95_ms: 60_000, delay_max_ms: 70_000 },
+  ]);
+  expect(await verdict()).toBe('Every project is being read for the first time');
+
+  const watched = decideFirstSight(reading, { project_count: 1_000, failing_count: 0 }, NOON_MS);
+  if (watched === undefined) throw new Error('The first sight was not decided');
+  await store.record(watched, reading.revision);
+  // A new process has not read every project yet, and nothing happens meanwhile.
+  await status([]);
+  expect(await verdict()).toBe('Events are on time');
+  expect((await get('/console/accounts/main')).text).toContain('has not read every project since it started');
+});
+
+test('a project that was read, and of which the upstream shows no operation, is not said to be unread', async () => {
+  const { store, get } = await setUp();
+  const quiet = { kind: 'project', account_id: ACCOUNT_ID, is_visible: true, ...EMPTY_JOURNAL } as const;
+  const { project_id } = anOperation();
+  for (const id of [project_id, 'quiet-sea-1']) await store.record({ ...quiet, project_id: id }, undefined);
+  await store.saveProgress(project_id, { sweptAtMs: NOON_MS }, null);
+
+  expect((await get(PROJECT)).text).toContain('Nothing that was seen of it fails');
+  expect((await get('/console/accounts/main/projects/quiet-sea-1')).text).toContain('It is not read yet');
+  expect((await get('/console')).text).toContain('1 not read yet');
+});
+
+test('the overview does not say that nothing runs when it has not looked at every open operation', async () => {
+  const { store, get } = await setUp();
+  const nothing = 'Nothing runs at the moment';
+  expect((await get('/console')).text).toContain(nothing);
+  for (let place = 0; place <= WORK_AT_HAND_MAX; place += 1) {
+    const id = `${String(place).padStart(8, '0')}-0000-4000-8000-000000000000`;
+    const failing = anOperation({ id, status: 'failed', failures_count: 1 });
+    const next = decideNextRecord(undefined, failing, { ...aContext(), nowMs: NOON_MS });
+    if (next !== undefined) await store.record(next, undefined);
+  }
+
+  expect((await get('/console')).text).not.toContain(nothing);
 });

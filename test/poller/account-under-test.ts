@@ -218,10 +218,14 @@ function scriptedUpstream(
   };
   /** Every request of an account with a limit has a permit, as in production. */
   const spend = async ({ permit, signal }: CallOptions = {}) => {
-    if (permit?.use() !== true) await budget?.take(signal);
+    if (permit?.use() === true) return;
+    await budget?.take(signal).catch(() => {
+      throw refusal('cancelled');
+    });
   };
-  const missing = () =>
-    new UpstreamError({ kind: 'not_found', method: 'GET', path: '/', message: 'not found' });
+  const refusal = (kind: UpstreamErrorKind) =>
+    new UpstreamError({ kind, method: 'GET', path: '/', message: kind });
+  const missing = () => refusal('not_found');
   return {
     async listProjects({ cursor, limit = 10 }, options) {
       await spend(options);

@@ -74,8 +74,8 @@ export interface Health {
   /** Each reason is a sentence for a person. The list is empty when all is well. */
   readonly reasons: readonly string[];
   /**
-   * The age counts from the latest moment at which every project had been read completely. It is null when that never
-   * happened.
+   * The age counts from the latest moment at which every project had been read completely. It is null while the poller has not read
+   * every project since it started, or since a project is new.
    */
   readonly last_complete_walk_age_seconds: number | null;
   /** The list has the projects that were tried and not read to their end, as far as the caller may see them. */

@@ -13,6 +13,7 @@ import { pendingEntries } from '../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
 import type { JournalRecord } from '../../../shared/records/journal-record.ts';
 import { isOpen, type OperationRecord } from '../../../shared/records/operation-record.ts';
+import { wasRead } from '../../../shared/records/project-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createWorkIndex } from '../../../shared/store/bridge-store.ts';
 import {
@@ -118,8 +119,7 @@ export function createAccountActivity(
 
     async neverRead(projectIds) {
       const records = await projects.readProjects(projectIds.filter((id) => !read.has(id)));
-      for (const [id, record] of records)
-        if (record !== 'unreadable' && record.bound !== undefined) read.add(id);
+      for (const [id, record] of records) if (record !== 'unreadable' && wasRead(record)) read.add(id);
       return new Set(projectIds.filter((id) => !read.has(id)));
     },
 

@@ -239,28 +239,17 @@ function leftoverEvents(
   };
 }
 
-/** Stands for the projects that no page of the list has shown yet. They have not been read. */
-const UNSHOWN = '';
-
-/** Returns the projects whose readings say how far the reading of the account is. */
-function readIdsOf(projects: KnownProjects, { hasEnded }: Listings): readonly string[] {
-  const visibleIds = visibleIdsOf(projects);
-  // A process that knows no project at all says nothing of readings.
-  return !hasEnded && visibleIds.length > 0 ? [...visibleIds, UNSHOWN] : visibleIds;
-}
-
 function measureInvocation(
   { clock, telemetry, status }: InvocationDeps,
   { projects, listings, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
   const nowMs = clock.now();
-  const readIds = readIdsOf(projects, listings);
-  startReadingAges(readings, readIds, nowMs);
-  const oldestMs = oldestReadingMs(readings, readIds);
+  const visibleIds = visibleIdsOf(projects);
+  startReadingAges(readings, visibleIds, listings.hasEnded, nowMs);
   // An account that is known to have no project is not behind.
-  const isKnown = oldestMs !== undefined || listings.hasEnded;
-  if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));
+  const isKnown = visibleIds.length > 0 || listings.hasEnded;
+  if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestReadingMs(readings, visibleIds) ?? nowMs));
   telemetry.measure('ProjectsPolled', pollCount);
   const throttledPercent = status.tally.takeThrottledPercent();
   if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
@@ -274,12 +263,13 @@ export function statusSources(
 ): StatusSources {
   return {
     summarise(nowMs) {
-      const readIds = readIdsOf(projects, listings);
-      startReadingAges(readings, readIds, nowMs);
+      const visibleIds = visibleIdsOf(projects);
+      const areListed = listings.hasEnded;
+      startReadingAges(readings, visibleIds, areListed, nowMs);
       return {
         project_count: projects.memories.size,
-        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, readIds),
-        unreadSinceMs: oldestReadingMs(readings, readIds),
+        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds, areListed),
+        unreadSinceMs: oldestReadingMs(readings, visibleIds),
         unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
         failing_since: health.failingSinceMs === undefined ? undefined : isoTimeOf(health.failingSinceMs),
       };

@@ -211,7 +211,7 @@ function resultOf(report: PollReport | undefined, restMs: number | undefined): P
     foundTransition: (report?.recordedCount ?? 0) > 0,
     hasLeftovers: (report?.relay.unpublishedCount ?? 0) > 0,
     activity: report?.activity,
-    wasCutShort: failure === 'cancelled' && report?.activity === undefined,
+    wasCutShort: failure === 'cancelled',
     restMs,
   };
 }

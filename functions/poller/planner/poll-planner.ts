@@ -92,7 +92,7 @@ export interface PollResult {
   readonly hasLeftovers: boolean;
   /** It is undefined when the poll read no page; what was known of the project stays then. */
   readonly activity: ProjectActivity | undefined;
-  /** It is true when the end of the invocation came before the poll had read a page. Then the project goes first. */
+  /** It is true when the end of the invocation came before the end of the walk. Then the project goes first. */
   readonly wasCutShort?: boolean | undefined;
   /** After a failure the project rests for at least this long. When it is undefined, only the usual back-off counts. */
   readonly restMs?: number | undefined;

@@ -7,11 +7,12 @@
  */
 
 import type { Operation } from '../../../shared/records/operation-record.ts';
-import type {
-  Progress,
-  ProjectRecord,
-  ResumePoint,
-  StoredArrivals,
+import {
+  type Progress,
+  type ProjectRecord,
+  type ResumePoint,
+  type StoredArrivals,
+  wasRead,
 } from '../../../shared/records/project-record.ts';
 import { DAY_MS, earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/records/time.ts';
 
@@ -267,7 +268,9 @@ function walkProgress({ project, walk, ...poll }: ReadPoll): Progress {
     return isMoved ? { resume: { cursor, head: head ?? BELOW_ALL } } : {};
   }
   const nothing = resume === undefined ? {} : { resume: null };
-  if (head === undefined || head === BELOW_ALL) return nothing;
+  // A list without any row has no bound. That it was read is noted all the same, once.
+  if (head === undefined || head === BELOW_ALL)
+    return project === undefined || wasRead(project) ? nothing : { ...nothing, sweptAtMs: poll.nowMs };
   // Without a reach the walk has read the whole list: there was no bound, or a false one.
   const isFirst =
     walk.reach === undefined || project?.isOfSecondEdition === true || project?.isLowered === true;

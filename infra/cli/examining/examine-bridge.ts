@@ -41,6 +41,7 @@ const health = z.looseObject({
   healthy: z.boolean(),
   reasons: z.array(z.string()),
   state: z.string().optional(),
+  last_complete_walk_age_seconds: z.number().nullable().optional(),
 });
 
 const accounts = z.looseObject({
@@ -163,7 +164,13 @@ export function judgeHealth(standing: z.output<typeof health> | undefined): read
     return [notChecked('health', 'The health cannot be read.', 'Look at the log of the API.')];
   if (standing.healthy && standing.state === 'paused')
     return [ok('health', 'An administrator has paused the account; no alert channel refuses its alerts.')];
-  if (standing.healthy) return [ok('health', 'Events are on time, and no alert channel refuses its alerts.')];
+  if (standing.healthy) {
+    const isReading = standing.last_complete_walk_age_seconds === null;
+    const events = isReading
+      ? 'The poller has not read every project since it started, so events can be late'
+      : 'Events are on time';
+    return [ok('health', `${events}, and no alert channel refuses its alerts.`)];
+  }
   return standing.reasons.map((reason) => problem('health', reason, remedyOf(reason)));
 }
 
@@ -200,10 +207,8 @@ export function judgeAccounts(all: readonly AccountAnswer[], ownId: string): rea
     );
   if (found.length > 0) return found;
   const pausedCount = all.filter(({ state }) => state === 'paused').length;
-  const paused = pausedCount === 0 ? '' : ` ${pausedCount} are paused.`;
-  return [
-    ok('accounts', `The poller serves each of the ${all.length - pausedCount} active accounts.${paused}`),
-  ];
+  const paused = pausedCount === 0 ? '' : ` Paused: ${pausedCount}.`;
+  return [ok('accounts', `The poller serves every active account (${all.length - pausedCount}).${paused}`)];
 }
 
 /** One refusal in a hundred is usual when other programs use the same account. */

@@ -32,7 +32,7 @@ test('no text of the upstream reaches a terminal as a command or as a line of it
     await bridge[Symbol.asyncDispose]();
   }
 
-  expect(bridge.output()).toMatch(/events of 1 projects: 1 a/);
+  expect(bridge.output()).toMatch(/events of 1 project: 1 a/);
   for (const output of [listened, bridge.output()]) {
     expect(output.match(OBEYED) ?? []).toEqual([]);
     expect(linesOf(output)).toHaveLength(HOSTILE_TEXTS.length);

@@ -10,5 +10,5 @@ test('the summary counts projects, and takes an event about an account for none'
   summary.noteEvent(event({ id: '1', project_count: 25 }));
   summary.noteEvent(event({ id: '2', project_id: 'p-1', status: 'finished' }));
 
-  expect(summary.lines(60_000)[0]).toBe('2 events of 1 projects: 1 finished');
+  expect(summary.lines(60_000)[0]).toBe('2 events of 1 project: 1 finished');
 });

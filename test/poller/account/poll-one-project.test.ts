@@ -190,7 +190,7 @@ describe('a poll that the upstream has failed', () => {
     expect(lastReport()).toMatchObject({ hasFailed: false, wasCutShort: true });
   });
 
-  test('by its end after a page was read is a reading, and so is a failure no end', async () => {
+  test('by its end after a page was read costs the project no turn either, and a failure is no end', async () => {
     const { poll, deps, answer, lastReport } = setUp();
     answer([fresh()]);
     const ended = {
@@ -210,7 +210,7 @@ describe('a poll that the upstream has failed', () => {
       },
     });
     await poll();
-    expect(lastReport()).toMatchObject({ hasFailed: false, wasCutShort: false });
+    expect(lastReport()).toMatchObject({ hasFailed: false, wasCutShort: true });
     expect(pageCount).toBe(2);
     const failing = setUp();
     failing.answer('unavailable');

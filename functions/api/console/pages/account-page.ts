@@ -66,7 +66,7 @@ ${facts([
   [
     'Every project was read since',
     status?.last_complete_walk_at === undefined
-      ? 'not yet: a project is being read for the first time'
+      ? 'not yet: the poller has not read every project since it started'
       : timeAndAge(status.last_complete_walk_at, at),
   ],
   ['Projects', status?.project_count],

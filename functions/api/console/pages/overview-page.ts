@@ -2,9 +2,10 @@
 
 import { html } from 'hono/html';
 import { type CountedHour, hourStartMs } from '../../../../shared/insights/hour-counts.ts';
-import type { AccountStatus } from '../../../../shared/records/account-status.ts';
+import { awaitsFirstSight } from '../../../../shared/records/account-record.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import { DAY_MS, isoTimeOf } from '../../../../shared/records/time.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Health } from '../../bridge/health-routes.ts';
 import { barChart, shareBar } from '../html/charts.ts';
 import {
@@ -51,6 +52,8 @@ export type OverviewDeps = AccountStateDeps & RefusalDeps & RouteDeps;
 
 interface Overview extends AccountState, TroublePage {
   readonly freeze: FreezeView | undefined;
+  /** `Account Watched` is still to be published. */
+  readonly isFirstReading: boolean;
   /** It is false when the visitor sees some projects only, and so no sums of the account. */
   readonly seesAll: boolean;
   readonly maySwitchFreeze: boolean;
@@ -65,9 +68,10 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const range = timeRangeOf(c);
     const at = pageTimeOf(c, deps.clock);
-    const [state, freeze, ranged] = await Promise.all([
+    const [state, freeze, account, ranged] = await Promise.all([
       readAccountState(deps, visitor),
       readFreeze(deps, caller),
+      unlessUnreadable(model.account()),
       hoursOfRange(visitor, range, at),
     ]);
     const seesAll = caller.projectIds === undefined;
@@ -77,6 +81,7 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
       chartedHours: ranged ?? state.hours,
       accountId: model.accountId,
       freeze,
+      isFirstReading: account !== undefined && awaitsFirstSight(account, at.nowMs),
       seesAll,
       maySwitchFreeze: maySwitchFreeze(caller),
       caller,
@@ -111,8 +116,8 @@ const VERDICTS: Readonly<Record<Verdict, readonly [tone: string, mark: string, s
   first_reading: ['busy', '◐', 'Every project is being read for the first time'],
 };
 
-function verdict({ accountId, health, status }: Overview): Html {
-  const [tone, mark, sentence] = VERDICTS[verdictOf(health, status)];
+function verdict({ accountId, health, isFirstReading }: Overview): Html {
+  const [tone, mark, sentence] = VERDICTS[verdictOf(health, isFirstReading)];
   return html`<p class="verdict"><span class="${tone}"><span aria-hidden="true">${mark}</span> ${sentence}</span> <a href="${accountPath(accountId)}">How account ${accountId} is read</a></p>`;
 }
 
@@ -217,7 +222,12 @@ ${shareBar('Projects by state', parts)}`;
 
 function running({ accountId, work, names, at }: Overview): Html {
   const latest = work.open.filter(isRunning).toReversed();
-  if (latest.length === 0) return empty('Nothing runs at the moment.');
+  if (latest.length === 0)
+    return empty(
+      work.isWhole
+        ? 'Nothing runs at the moment.'
+        : 'None of the open operations that this page looks at runs.',
+    );
   return html`<table class="stack"><thead><tr><th>Operation</th><th>Project</th><th>Status</th><th>Began</th></tr></thead>
 <tbody>${latest.slice(0, OPEN_SHOWN).map((record) => openRow(accountId, names, record, at))}</tbody></table>
 ${latest.length > OPEN_SHOWN ? html`<p><a href="${projectsPath({ state: 'running' })}">${work.isWhole ? '' : 'At least '}${latest.length - OPEN_SHOWN} more</a></p>` : ''}`;
@@ -236,19 +246,15 @@ function openRow(
 <td>${timeAndAge(record.created_at, at)}</td></tr>`;
 }
 
-/** `first_reading` means that nothing can be on time or late yet. */
+/** `first_reading` means that not every project has been read, so events can be minutes late. */
 export type Verdict = 'on_time' | 'late' | 'first_reading' | 'paused';
 
-/**
- * `status` is undefined before the poller's first report. A project that is new while others are watched does not
- * begin a first reading anew.
- */
+/** A project that is new while others are watched does not begin a first reading anew, and neither does a poller that starts. */
 export function verdictOf(
   { healthy, state }: Pick<Health, 'healthy' | 'state'>,
-  status: Pick<AccountStatus, 'last_complete_walk_at' | 'points'> | undefined,
+  isFirstReading: boolean,
 ): Verdict {
   if (!healthy) return 'late';
   if (state === 'paused') return 'paused';
-  const isWatched = status?.points.some(({ delay_p50_ms }) => delay_p50_ms !== undefined) === true;
-  return status?.last_complete_walk_at === undefined && !isWatched ? 'first_reading' : 'on_time';
+  return isFirstReading ? 'first_reading' : 'on_time';
 }

@@ -3,6 +3,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
+import { wasRead } from '../../../../shared/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { UsageDeps } from '../../bridge/usage-routes.ts';
@@ -88,7 +89,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       actions: actionsFor(deps, caller),
       formKey: formKey(session, pepper),
       isReadRequested: c.req.query('asked') !== undefined,
-      isRead: project?.bound !== undefined,
+      isRead: project !== undefined && wasRead(project),
       usage: usageSection(project?.usage, deps.unitHourPriceOf(accountId), at),
       endedDays,
       found,

@@ -51,7 +51,7 @@ export async function readListPage(
     // A listing that lacks a project would make news of it later.
     if (await addProjects(deps, discovery, read)) shown = read;
   } catch (error) {
-    if (!listings.hasEnded && !signal.aborted) await addUnlisted(deps, discovery);
+    if (!listings.hasEnded && !signal.aborted && isUpstreamError(error)) await addUnlisted(deps, discovery);
     throw error;
   } finally {
     noteEnded(discovery, planner.reportPage(page, shown, clock.now()));

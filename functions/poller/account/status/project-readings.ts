@@ -28,7 +28,7 @@ export interface ProjectReadings {
   readonly knownAtMs: Map<string, number>;
   /** The last poll of these projects did not read them to the end. */
   readonly unread: Map<string, NotRead>;
-  /** The previous process knew a project since this time that was never read completely. */
+  /** One of the account's projects has not been read completely since this time: the previous process knew one, or the list was not read to its end. */
   unreadBeforeMs: number | undefined;
   /** A project of the account was last polled at this time, as far as this process knows. */
   polledAtMs: number | undefined;
@@ -155,15 +155,20 @@ export function unreadReason(report: PollReport | undefined, error: unknown): st
   return isUpstreamError(error) ? error.kind : 'failed';
 }
 
-/** Begins to count the age of projects that this process has not read yet. `projectIds` are all that can be seen. */
+/**
+ * Begins to count the age of projects that this process has not read yet. `projectIds` are all that can be seen, or those that a list shows
+ * which was not read to its end (`areListed`).
+ */
 export function startReadingAges(
   readings: ProjectReadings,
   projectIds: readonly string[],
+  areListed: boolean,
   nowMs: number,
 ): void {
   for (const id of projectIds) if (readAtMs(readings, id) === undefined) readings.knownAtMs.set(id, nowMs);
   // One of the projects without a reading is the one that the previous process had never read. It is unknown which.
-  if (projectIds.every((id) => readings.completedAtMs.has(id))) readings.unreadBeforeMs = undefined;
+  if (!areListed) readings.unreadBeforeMs ??= nowMs;
+  else if (projectIds.every((id) => readings.completedAtMs.has(id))) readings.unreadBeforeMs = undefined;
 }
 
 /**
@@ -179,16 +184,14 @@ export function oldestReadingMs(
   return earliestMs([...times, readings.unreadBeforeMs]);
 }
 
-/**
- * Returns the oldest of the last complete readings, or undefined while a project has none. `projectIds` are all that
- * can be seen.
- */
+/** Returns the oldest of the last complete readings, or undefined while a project has none, or may be missing in `projectIds`. */
 export function lastCompleteWalkAtMs(
   { completedAtMs }: ProjectReadings,
   projectIds: readonly string[],
+  areListed: boolean,
 ): number | undefined {
-  if (projectIds.some((id) => !completedAtMs.has(id))) return undefined;
-  return earliestMs(projectIds.map((id) => completedAtMs.get(id)));
+  if (!areListed || projectIds.some((id) => !completedAtMs.has(id))) return undefined;
+  return earliestMs([...completedAtMs.values()]);
 }
 
 /**

@@ -38,7 +38,7 @@ async function account(...ids: readonly string[]) {
     }
   };
   const oldest = () => {
-    startReadingAges(readings, ids, world.nowMs());
+    startReadingAges(readings, ids, true, world.nowMs());
     return oldestReadingMs(readings, ids);
   };
   return { ...world, readings, failFor, oldest };
@@ -464,7 +464,7 @@ test('projects that come and go leave nothing in the memory of a long-lived proc
   const { deps, readings, nowMs } = await account();
   for (let number = 0; number < 500; number++) {
     const id = `project-${number}`;
-    startReadingAges(readings, [id], nowMs());
+    startReadingAges(readings, [id], true, nowMs());
     await markUnread(deps, readings, { projectId: id, reason: 'unavailable', others: 'answered' });
     if (number % 2 === 0) await markRead(deps, readings, id, undefined);
     forgetReadings(readings, id);
