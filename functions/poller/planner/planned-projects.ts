@@ -59,6 +59,13 @@ export function createPlannedProjects(expected: Expectations) {
         return [project];
       });
     },
+    setBack(byMs: number): void {
+      for (const project of byId.values()) {
+        project.polledMs -= byMs;
+        project.restMs -= byMs;
+        project.recountMs = Number.NEGATIVE_INFINITY;
+      }
+    },
     /** Notes whether something may happen soon in the project. */
     follow(project: Project): void {
       const { openSinceMs, running, hasMoved, hasLeftovers, foretoldCount } = project;

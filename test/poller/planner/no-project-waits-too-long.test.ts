@@ -71,6 +71,16 @@ describe.each(SEEDS)('with seed %i, no project waits for more than four rounds',
     expect(run.longestWaitRounds()).toBeLessThanOrEqual(4);
   });
 
+  test('when the clock of the machine is set back by an hour', () => {
+    const run = runPlanner({ projectIds: projects(500), requestsPerMinute: 700, seed });
+    const load = { activityOf: (id: string, nowMs: number) => (oneInFive(id) ? busy(nowMs) : quiet) };
+    run.pass(5 * MINUTE_MS, load);
+    run.setClockBack(60 * MINUTE_MS);
+    run.pass(5 * MINUTE_MS, load);
+
+    expect(run.longestWaitRounds()).toBeLessThanOrEqual(4);
+  });
+
   test('when the projects are known from an earlier process: all of them are read within two rounds', () => {
     const projectIds = projects(60);
     const histories = historiesOf(projectIds);
