@@ -169,7 +169,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     followClock(nowMs);
     const now = pace();
     const { intervalMs, listIntervalMs } = now;
-    const look = lookAt(projects.lookedAt(), list, expected, now, nowMs);
+    const look = lookAt(projects.lookedAt(nowMs), list, expected, now, nowMs);
     const isAfterDue = wasDue;
     wasDue = !wasDue && look.due !== undefined;
     if (wasDue && look.due !== undefined) return poll(look.due, nowMs);

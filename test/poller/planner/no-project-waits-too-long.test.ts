@@ -94,6 +94,21 @@ describe.each(SEEDS)('with seed %i, no project waits for more than four rounds',
   });
 });
 
+test('processes that end before a round is over do not leave out the same projects each time', () => {
+  const projectIds = projects(1_000);
+  const busierAndBusier = new Map(
+    projectIds.map((id, place) => [id, { arrivalCount: 1 + place, observedMs: 24 * 60 * MINUTE_MS }]),
+  );
+  const unread = new Set(projectIds);
+  for (let seed = 1; seed <= 50; seed++) {
+    const run = runPlanner({ projectIds, histories: busierAndBusier, requestsPerMinute: 350, seed });
+    run.pass(MINUTE_MS);
+    for (const id of unread) if (run.readCount(id) > 0) unread.delete(id);
+  }
+
+  expect([...unread]).toEqual([]);
+});
+
 test('five sixths of the projects that fail have no more than their share of the requests', () => {
   const projectIds = projects(300);
   const fails = (id: string) => Number(id.slice(1)) % 6 !== 0;
