@@ -144,7 +144,8 @@ export function createInsights({ days, hours, clock, writer }: InsightsDeps): In
 }
 
 function isDue({ values, sinceMs, patience }: Group, nowMs: number): boolean {
-  return values.length >= patience.valuesMax || nowMs - sinceMs >= patience.waitMsMax;
+  // The clock may have been set back.
+  return values.length >= patience.valuesMax || Math.abs(nowMs - sinceMs) >= patience.waitMsMax;
 }
 
 /** Two pollers write the same item at the same moment while a lease changes hands, and both succeed within two attempts. */

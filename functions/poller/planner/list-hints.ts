@@ -93,6 +93,7 @@ export interface ProjectList {
   ask(): void;
   /** Says whether a page is being read or will be next, because a listing is under way. */
   isUnderWay(): boolean;
+  setBack(byMs: number): void;
   evidence(): readonly FieldEvidence[];
   restore(evidence: readonly FieldEvidence[]): void;
 }
@@ -202,6 +203,13 @@ export function createProjectList(
     },
     isUnderWay: () =>
       pages.some(({ isBusy }) => isBusy) || (listing.place > 0 && pages[listing.place]?.failureCount === 0),
+    setBack(byMs) {
+      listing.startedAtMs -= byMs;
+      for (const page of pages) {
+        page.readMs -= byMs;
+        page.restMs -= byMs;
+      }
+    },
     evidence: () => [
       {
         name: FIELD,

@@ -91,7 +91,7 @@ export function lookAt(
     if (ageMs > waitMsMax - serveMs) {
       const part = Math.floor(((waitMsMax - ageMs) / serveMs) * LEFT_PARTS);
       left[part] = (left[part] ?? 0) + 1;
-      if (isSooner(project, due)) due = project;
+      if (polledMs < (due?.polledMs ?? Number.POSITIVE_INFINITY)) due = project;
     }
     if (nowMs >= project.recountMs) countUnseen(project, expected, nowMs - ageMs, nowMs);
     const shownCount = project.foretoldCount + (isListed && project.hasMoved ? precision : 0);
@@ -143,13 +143,6 @@ function countUnseen(project: Project, expected: Expectations, fromMs: number, n
   const spanMs = Math.max(RECOUNT_MS_MIN, RECOUNT_SHARE * (nowMs - fromMs));
   project.unseenPerMs = expected.between(project, nowMs, nowMs + spanMs) / spanMs;
   project.recountMs = nowMs + spanMs;
-}
-
-/** Of two projects that were never read, the busier one comes first. */
-function isSooner(project: Project, other: Project | undefined): boolean {
-  if (other === undefined || project.polledMs !== other.polledMs)
-    return project.polledMs < (other?.polledMs ?? Number.POSITIVE_INFINITY);
-  return project.coldPerMs > other.coldPerMs;
 }
 
 /** Lists of computes get at most this share of the permits, so that they cannot crowd out the polls. */

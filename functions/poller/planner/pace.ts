@@ -92,6 +92,9 @@ export function createPermitBucket(requestsPerMinute: number) {
     spend(nowMs: number): void {
       emptyMs = Math.min(nowMs, Math.max(emptyMs, nowMs - SAVED_PERMITS * permitMs) + permitMs);
     },
+    setBack(byMs: number): void {
+      emptyMs -= byMs;
+    },
     /** Returns when the bucket holds this many permits beside the next one. */
     savedMs: (keptCount: number): number => emptyMs + (1 + keptCount) * permitMs,
   };

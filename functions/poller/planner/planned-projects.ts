@@ -59,6 +59,13 @@ export function createPlannedProjects(expected: Expectations) {
         return [project];
       });
     },
+    setBack(byMs: number): void {
+      for (const project of byId.values()) {
+        project.polledMs -= byMs;
+        project.restMs -= byMs;
+        project.recountMs = Number.NEGATIVE_INFINITY;
+      }
+    },
     /** Notes whether something may happen soon in the project. */
     follow(project: Project): void {
       const { openSinceMs, running, hasMoved, hasLeftovers, foretoldCount } = project;
@@ -67,8 +74,8 @@ export function createPlannedProjects(expected: Expectations) {
       else hot.delete(project);
     },
     /** Returns the projects that this decision looks at. */
-    lookedAt(): Iterable<Project> {
-      if (inOrder.length !== byId.size) inOrder = [...byId.values()];
+    lookedAt(nowMs: number): Iterable<Project> {
+      if (inOrder.length !== byId.size) inOrder = fromAnyPlace([...byId.values()], nowMs);
       if (inOrder.length <= LOOKED_AT_MAX) return inOrder;
       place = (place + LOOKED_AT_MAX) % inOrder.length;
       const part = inOrder.slice(place, place + LOOKED_AT_MAX);
@@ -76,6 +83,17 @@ export function createPlannedProjects(expected: Expectations) {
     },
   };
 }
+
+/**
+ * Lets the order of the projects begin with another one whenever it is made. So processes that end before they have read all projects
+ * leave out others each time. The golden ratio makes a few milliseconds enough of a difference.
+ */
+function fromAnyPlace(projects: readonly Project[], nowMs: number): Project[] {
+  const place = Math.floor(((nowMs * GOLDEN_RATIO) % 1) * projects.length);
+  return [...projects.slice(place), ...projects.slice(0, place)];
+}
+
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 type Urgency = 'news' | 'wish';
 

@@ -122,6 +122,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const list = createProjectList({ ...listLimitsOf(limits), backoffMs }, (id) => byId.get(id));
   const computes = createComputeLists(expected);
   let wasDue = false;
+  let latestMs = Number.NEGATIVE_INFINITY;
 
   return {
     addProjects: add,
@@ -158,10 +159,17 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     restoreHints: (evidence) => list.restore(evidence),
   };
 
+  /** A clock that is set back takes all times with it. Otherwise nothing would be read until it has come that far again. */
+  function followClock(nowMs: number): void {
+    if (nowMs < latestMs) for (const each of [projects, list, bucket]) each.setBack(latestMs - nowMs);
+    latestMs = nowMs;
+  }
+
   function next(nowMs: number): PollDecision {
+    followClock(nowMs);
     const now = pace();
     const { intervalMs, listIntervalMs } = now;
-    const look = lookAt(projects.lookedAt(), list, expected, now, nowMs);
+    const look = lookAt(projects.lookedAt(nowMs), list, expected, now, nowMs);
     const isAfterDue = wasDue;
     wasDue = !wasDue && look.due !== undefined;
     if (wasDue && look.due !== undefined) return poll(look.due, nowMs);
@@ -197,6 +205,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function report(projectId: string, result: PollResult, nowMs: number): void {
+    followClock(nowMs);
     const project = byId.get(projectId);
     if (project === undefined) return;
     project.isBusy = false;

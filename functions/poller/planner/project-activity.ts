@@ -72,7 +72,9 @@ function createUseReader() {
       const endedMs = nextSuspendMs.get(computeId);
       nextSuspendMs.set(computeId, action === SUSPEND_ACTION ? createdMs : undefined);
       if (action !== START_ACTION || !isTerminal(status) || (hasNewer && endedMs === undefined)) return;
-      uses.push({ computeId, beganMs: Date.parse(updated_at), endedMs });
+      const updatedMs = Date.parse(updated_at);
+      // An end that cannot be read, or that lies before the beginning, would spoil what is learned of all uses.
+      uses.push({ computeId, beganMs: updatedMs >= createdMs ? updatedMs : createdMs, endedMs });
     },
   };
 }

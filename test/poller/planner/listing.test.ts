@@ -132,8 +132,8 @@ describe('a listing', () => {
 });
 
 describe('the next listing', () => {
-  const startsAfterMs = (plan: PollPlanner) => {
-    const decision = plan.next(0);
+  const startsAfterMs = (plan: PollPlanner, nowMs = 0) => {
+    const decision = plan.next(nowMs);
     return decision.kind === 'wait' ? decision.untilMs : 0;
   };
 
@@ -159,6 +159,6 @@ describe('the next listing', () => {
     plan.askForListing();
     readAll(plan, 13, MINUTE_MS);
 
-    expect(startsAfterMs(plan)).toBeCloseTo(MINUTE_MS + (13 * MINUTE_MS) / 3.5);
+    expect(startsAfterMs(plan, MINUTE_MS)).toBeCloseTo(MINUTE_MS + (13 * MINUTE_MS) / 3.5);
   });
 });

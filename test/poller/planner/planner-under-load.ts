@@ -13,6 +13,7 @@ import {
 } from '../../../functions/poller/planner/poll-planner.ts';
 import type { ArrivalHistory, ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
+import { NOON_MS } from '../../builders.ts';
 
 export const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -66,8 +67,10 @@ export function runPlanner(settings: LoadSettings) {
   const roundMs = (projectIds.length * MINUTE_MS) / limits.requestsPerMinute;
   const readAtMs = new Map<string, number>();
   const readCounts = new Map<string, number>();
-  let nowMs = random.next() * 1_000;
+  let nowMs = NOON_MS + random.next() * 1_000;
   const startedAtMs = nowMs;
+  /** The clock of the machine was set back by so much. */
+  let behindMs = 0;
   let longestWaitMs = 0;
   plan.addProjects(projectIds, histories);
 
@@ -82,26 +85,31 @@ export function runPlanner(settings: LoadSettings) {
       const waiting = projectIds.map((id) => nowMs - (readAtMs.get(id) ?? startedAtMs));
       return Math.max(longestWaitMs, ...waiting) / Math.max(roundMs, MINUTE_MS / 4);
     },
+    setClockBack(byMs: number): void {
+      behindMs += byMs;
+    },
     pass(durationMs: number, load: Load = {}): void {
       const endMs = nowMs + durationMs;
       let happensAtMs = nowMs;
       for (; nowMs < endMs; nowMs += permitMs) {
         for (; happensAtMs <= nowMs; happensAtMs += load.everyMs ?? durationMs)
-          load.happens?.(plan, happensAtMs);
-        serve(plan.next(nowMs), load);
+          load.happens?.(plan, happensAtMs - behindMs);
+        serve(plan.next(nowMs - behindMs), load);
       }
     },
   };
 
   /** A reading takes no time here, because these tests do not ask about readings under way. */
   function serve(decision: PollDecision, load: Load): void {
-    if (decision.kind === 'list' && load.pageAt) plan.reportPage(decision.page, load.pageAt(nowMs), nowMs);
+    const clockMs = nowMs - behindMs;
+    if (decision.kind === 'list' && load.pageAt)
+      plan.reportPage(decision.page, load.pageAt(clockMs), clockMs);
     if (decision.kind !== 'poll') return;
     const { projectId } = decision;
     longestWaitMs = Math.max(longestWaitMs, nowMs - (readAtMs.get(projectId) ?? startedAtMs));
     readAtMs.set(projectId, nowMs);
     readCounts.set(projectId, (readCounts.get(projectId) ?? 0) + 1);
-    const activity = load.activityOf?.(projectId, nowMs) ?? quiet;
-    plan.report(projectId, { ...readWell, activity, ...load.resultOf?.(projectId, nowMs) }, nowMs);
+    const activity = load.activityOf?.(projectId, clockMs) ?? quiet;
+    plan.report(projectId, { ...readWell, activity, ...load.resultOf?.(projectId, clockMs) }, clockMs);
   }
 }

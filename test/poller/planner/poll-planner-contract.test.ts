@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ProjectRow } from '../../../functions/poller/planner/list-hints.ts';
 import type { PlannerLimits } from '../../../functions/poller/planner/pace.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { NOON_MS } from '../../builders.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -70,6 +71,75 @@ describe('the time between two readings of a project', () => {
 
     expect(decision).toEqual({ kind: 'wait', untilMs: expect.any(Number), keepsPermit: true });
     expect(decision.kind === 'wait' && plan.next(decision.untilMs).kind).toBe('poll');
+  });
+});
+
+describe('a clock that is set back by an hour', () => {
+  const beforeMs = NOON_MS;
+  const afterMs = NOON_MS - 60 * MINUTE_MS;
+
+  test('does not keep a project that fails from its next reading', () => {
+    const plan = createPollPlanner({ ...limits, listing: undefined });
+    plan.addProjects(['a']);
+    expect(nextOf(plan, beforeMs, 1)).toEqual(['a']);
+    plan.report('a', { ...result, hasFailed: true }, beforeMs);
+
+    expect([0, 4_999, 5_000].map((passedMs) => nextOf(plan, afterMs + passedMs, 1)[0])).toEqual([
+      'wait',
+      'wait',
+      'a',
+    ]);
+  });
+
+  test('does not keep the list from being read, nor a page of it that failed', () => {
+    const plan = createPollPlanner(limits);
+    plan.reportPage(0, lastPageOf([]), beforeMs);
+    expect(nextOf(plan, beforeMs, 1)).toEqual(['wait']);
+    expect([0, MINUTE_MS].map((passedMs) => nextOf(plan, afterMs + passedMs, 1)[0])).toEqual([
+      'wait',
+      'list',
+    ]);
+    plan.reportPage(0, undefined, afterMs + MINUTE_MS);
+    expect(nextOf(plan, afterMs + MINUTE_MS, 1)).toEqual(['wait']);
+
+    expect([0, 5_000].map((passedMs) => nextOf(plan, afterMs + passedMs, 1)[0])).toEqual(['wait', 'list']);
+  });
+
+  test('leaves the project that has waited longest the next one', () => {
+    const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 10_000, listing: undefined });
+    plan.addProjects(['a', 'b', 'c']);
+    nextOf(plan, beforeMs - 30_000, 3);
+    for (const [place, id] of ['b', 'a', 'c'].entries()) {
+      plan.report(id, { ...result, activity: undefined }, beforeMs - 30_000 + 1_000 * place);
+      nextOf(plan, beforeMs - 30_000 + 1_000 * place, 1);
+    }
+
+    expect(nextOf(plan, afterMs, 1)).toEqual(['wait']);
+    expect(nextOf(plan, afterMs + 10_000, 3)).toEqual(['b', 'a', 'c']);
+  });
+
+  test('does not keep the list from being read for its hints', () => {
+    const listing = { usualIntervalMs: 10 * MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 10 * MINUTE_MS, listing });
+    plan.addProjects(['a']);
+    plan.reportPage(0, lastPageOf([{ id: 'a', updated_at: 1 }]), beforeMs);
+    readAll(plan, ['a'], beforeMs);
+
+    expect([0, 1_000].map((passedMs) => nextOf(plan, afterMs + passedMs, 1)[0])).toEqual(['wait', 'list']);
+  });
+
+  test('does not hold back the permit that is kept for what the list shows next', () => {
+    const listing = { usualIntervalMs: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 0, listing });
+    plan.addProjects(['a']);
+    const recall = { foundCount: 200, missedCount: 0 };
+    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
+    plan.reportPage(0, lastPageOf([{ id: 'a' }]), beforeMs);
+    for (let decision = plan.next(beforeMs); decision.kind === 'poll'; decision = plan.next(beforeMs))
+      plan.report(decision.projectId, result, beforeMs);
+    expect(plan.next(afterMs)).toMatchObject({ kind: 'wait', keepsPermit: true });
+
+    expect(nextOf(plan, afterMs + 1_000, 1)).not.toEqual(['wait']);
   });
 });
 

@@ -127,6 +127,16 @@ describe('values that wait', () => {
     expect(written()).toContain(item);
   });
 
+  test('do not wait until a clock that was set back has come that far again', async () => {
+    const { insights, pass, run, failures } = setUp();
+    insights.takeChange(aChange());
+
+    pass(-24 * 60 * CHANGE_WAIT_MS_MAX);
+    await run();
+
+    expect(failures()).toBe(1);
+  });
+
   test('are written at once when enough samples wait for their item', async () => {
     const { takeSamples, run, written } = setUp();
     takeSamples(WAITING_SAMPLES_MAX - 1);
