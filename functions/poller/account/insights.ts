@@ -154,7 +154,7 @@ const ATTEMPTS_MAX = 3;
 /** `waiting` says that nothing was written, and that a later attempt may write the values. */
 type Outcome = 'waiting' | { readonly lostCount: number; readonly reason: string };
 
-/** What may have been written is never written again, so that nothing is counted twice. */
+/** What the item shows, or may hide, is not written again. Values whose write arrives only after that look are counted twice. */
 async function addToItem(item: CountsItem, values: readonly unknown[], writer: string): Promise<Outcome> {
   const read = () => item.read().catch(() => undefined);
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
