@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
-    noticedBy: 900_001_672,
+    noticedBy: 900_000_140,
     mistake: 'after a lost race the old reading is compared again, as if it were new',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = { recorded: stored, ...answer };',
@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no-overlap-no-sweep',
-    noticedBy: 900_000_025,
+    noticedBy: 900_000_480,
     mistake: 'rows that become visible late are never looked for',
     file: 'functions/poller/project/walk.ts',
     find: 'const reach = bound && earlierBy(bound, limits.overlapMs);',

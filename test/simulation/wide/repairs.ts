@@ -112,7 +112,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'newcomers-have-no-deadline',
     mistake: 'a project that this process has not read yet waits for its turn by weight',
-    noticedBy: 399,
+    noticedBy: 75,
     rule: 'passed-over',
     file: 'functions/poller/planner/next-reading.ts',
     find: 'if (ageMs > waitMsMax - serveMs) {',
@@ -203,7 +203,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'thawed-process-puts-back',
     mistake: 'a process that wakes up in its write puts back where a walk continues',
-    noticedBy: 17,
+    noticedBy: 18,
     rule: 'progress-put-back',
     file: 'shared/store/records.ts',
     find: `    ...(isReach && { condition: unchanged }),
@@ -223,7 +223,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'pause-of-a-day',
     mistake: 'a Retry-After of a day is honoured for a day',
-    noticedBy: 46,
+    noticedBy: 7,
     rule: 'final',
     file: 'shared/rates/retry-decision.ts',
     find: 'export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;',
@@ -259,7 +259,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'an item that cannot be read stops everything that reads it together with others',
-    noticedBy: 5,
+    noticedBy: 3,
     rule: 'feed-failed',
     file: 'shared/store/records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',
