@@ -47,7 +47,7 @@ export const alarmMutants: readonly NamedMutant[] = [
   ),
   dropped(
     POLL_ACCOUNT,
-    "if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestMs ?? nowMs));",
+    "if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestReadingMs(readings, visibleIds) ?? nowMs));",
     AN_INVOCATION,
     'void isKnown;',
   ),
