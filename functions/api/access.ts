@@ -27,7 +27,7 @@ const BEGUN = (['operation', 'command', 'branch', 'compute'] as const).flatMap(
   (kind) => RECORD_ATTRIBUTES[kind],
 );
 
-/** Only the poller needs these attributes. They say how far it has read, and what it has learned. The other two say that it has. */
+/** Only the poller needs these attributes. They say how far it has read, and what it has learned. The API reads the two that say whether a project was read. */
 const POLLERS_OWN: ReadonlySet<string> = new Set([
   ...PROGRESS_ATTRIBUTES.filter((name) => name !== 'watermark' && name !== 'swept_at_ms'),
   'learned',

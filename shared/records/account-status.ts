@@ -163,7 +163,7 @@ export function nextStatus(previous: AccountStatus | undefined, sample: StatusSa
   };
 }
 
-function isoTimeIfKnown(epochMs: number | undefined): string | undefined {
+export function isoTimeIfKnown(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : isoTimeOf(epochMs);
 }
 

@@ -223,6 +223,10 @@ test('the overview speaks of the first reading until every project was read, wha
     });
   const verdict = async () =>
     /<p class="verdict">[\s\S]*?<\/span> ([^<]*)<\/span>/.exec((await get('/console')).text)?.[1];
+  // The poller has reported, and no page of the project list could be read yet.
+  await status([]);
+  expect(await verdict()).toBe('Every project is being read for the first time');
+
   const seen = { at_ms: NOON_MS, duration_ms: 50_000, request_count: 500, throttled_count: 0 };
   const reading = firstAccountRecord(ACCOUNT_ID, secondOf(NOON_MS - 60_000));
   await store.record(reading, undefined);

@@ -1,7 +1,7 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-records.ts';
-import { isoTimeOf } from '../../../shared/records/time.ts';
+import { isoTimeIfKnown } from '../../../shared/records/account-status.ts';
 import { stoppedBy } from '../../../shared/runtime/concurrency.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { measurePublished } from '../project/poll-project.ts';
@@ -271,7 +271,7 @@ export function statusSources(
         lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds, areListed),
         unreadSinceMs: oldestReadingMs(readings, visibleIds),
         unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
-        failing_since: health.failingSinceMs === undefined ? undefined : isoTimeOf(health.failingSinceMs),
+        failing_since: isoTimeIfKnown(health.failingSinceMs),
       };
     },
     trouble,

@@ -175,7 +175,7 @@ export async function watchUsageRepeatedly(
     await clock.sleep(LOOK_MS, signal).catch(() => {});
     if (signal.aborted) return;
     // A page is taken before the projects that it shows for the first time are known.
-    const knownIds = !listings.hasEnded ? undefined : new Set([...projects.memories.keys(), ...addedNow]);
+    const knownIds = listings.hasEnded ? new Set([...projects.memories.keys(), ...addedNow]) : undefined;
     await usage.write(deps, knownIds).catch((error: unknown) => {
       telemetry.log('warn', 'project_usage.not_written', { reason: toError(error).name });
     });

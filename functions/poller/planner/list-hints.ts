@@ -93,6 +93,7 @@ export interface ProjectList {
   ask(): void;
   /** Says whether a page is being read or will be next, because a listing is under way. */
   isUnderWay(): boolean;
+  /** The clock was set back: pages and listings are due as much earlier. */
   setBack(byMs: number): void;
   evidence(): readonly FieldEvidence[];
   restore(evidence: readonly FieldEvidence[]): void;

@@ -113,7 +113,7 @@ export function lookAt(
   return { due: isPressed ? due : undefined, best, bestIndex, isShown, unlisted, untilMs };
 }
 
-/** The time in which all projects can be read is divided into so many parts. */
+/** `serveMs` is divided into this number of parts. More of them would tell the deadlines apart more finely, at each decision. */
 const LEFT_PARTS = 32;
 
 /**

@@ -31,7 +31,7 @@ export interface PlannerLimits {
 const ROUNDS_MAX = 4;
 const WAIT_MS_MIN = 60_000;
 
-/** Projects that are due get every second permit, which is enough for all of them in so many rounds. */
+/** Projects that are due get every second permit, and with these all projects can be read in two rounds. */
 const ROUNDS_TO_SERVE = 2;
 
 /** Permits come a little more slowly than the limit says, because a burst belongs to the same minute. */

@@ -159,7 +159,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     restoreHints: (evidence) => list.restore(evidence),
   };
 
-  /** A clock that is set back takes all times with it. Otherwise nothing would be read until it has come that far again. */
+  /** When the clock is set back, so are the times of polls, pages and permits. Otherwise nothing would be read until the clock has come that far again. */
   function followClock(nowMs: number): void {
     if (nowMs < latestMs) for (const each of [projects, list, bucket]) each.setBack(latestMs - nowMs);
     latestMs = nowMs;

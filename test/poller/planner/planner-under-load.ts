@@ -69,7 +69,7 @@ export function runPlanner(settings: LoadSettings) {
   const readCounts = new Map<string, number>();
   let nowMs = NOON_MS + random.next() * 1_000;
   const startedAtMs = nowMs;
-  /** The clock of the machine was set back by so much. */
+  /** The clock of the machine shows a time that is earlier by this. */
   let behindMs = 0;
   let longestWaitMs = 0;
   plan.addProjects(projectIds, histories);

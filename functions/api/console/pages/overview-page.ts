@@ -52,7 +52,7 @@ export type OverviewDeps = AccountStateDeps & RefusalDeps & RouteDeps;
 
 interface Overview extends AccountState, TroublePage {
   readonly freeze: FreezeView | undefined;
-  /** `Account Watched` is still to be published. */
+  /** `Account Watched` is still to be published, or the poller has not read any page of the project list yet. */
   readonly isFirstReading: boolean;
   /** It is false when the visitor sees some projects only, and so no sums of the account. */
   readonly seesAll: boolean;
@@ -81,7 +81,10 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
       chartedHours: ranged ?? state.hours,
       accountId: model.accountId,
       freeze,
-      isFirstReading: account !== undefined && awaitsFirstSight(account, at.nowMs),
+      isFirstReading:
+        account === undefined
+          ? state.status?.last_complete_walk_at === undefined
+          : awaitsFirstSight(account, at.nowMs),
       seesAll,
       maySwitchFreeze: maySwitchFreeze(caller),
       caller,

@@ -126,9 +126,9 @@ async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<vo
 }
 
 /**
- * An earlier process has known these projects, and the first listing of this one lacks them, or cannot be read so far. They are polled as any
- * other, so that one which was deleted while no process ran is found gone, and a list that fails for hours holds up nothing but new projects.
- * Resolves to false when the invocation was stopped before every project was added.
+ * Adds the projects that an earlier process has known and that the list has not shown to this one: the first listing has ended without them, or
+ * a page of it has failed. Polls find out which of them were deleted while no process ran, and a list that fails for hours delays new projects
+ * alone. Resolves to false when the invocation was stopped before every project was added.
  */
 async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery): Promise<boolean> {
   const { names, store, clock, fixedProjectIds } = deps;

@@ -156,8 +156,8 @@ export function unreadReason(report: PollReport | undefined, error: unknown): st
 }
 
 /**
- * Begins to count the age of projects that this process has not read yet. `projectIds` are all that can be seen, or those that a list shows
- * which was not read to its end (`areListed`).
+ * Begins to count the age of projects that this process has not read yet. `projectIds` are all that can be seen. Unless `areListed`, the list was
+ * not read to its end, and there may be others.
  */
 export function startReadingAges(
   readings: ProjectReadings,
@@ -166,7 +166,7 @@ export function startReadingAges(
   nowMs: number,
 ): void {
   for (const id of projectIds) if (readAtMs(readings, id) === undefined) readings.knownAtMs.set(id, nowMs);
-  // One of the projects without a reading is the one that the previous process had never read. It is unknown which.
+  // A project that no page has shown was not read. Nor was one that the previous process had never read, and it is unknown which that is.
   if (!areListed) readings.unreadBeforeMs ??= nowMs;
   else if (projectIds.every((id) => readings.completedAtMs.has(id))) readings.unreadBeforeMs = undefined;
 }
