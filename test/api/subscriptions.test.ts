@@ -17,6 +17,7 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { anEntry } from '../local/aws/aws-under-test.ts';
 import { openSubscriptions, QUEUE_ARN } from '../local/aws/subscriptions-under-test.ts';
 import { createApiUnderTest, listen, type TokenOptions } from './api-under-test.ts';
+import { hastyClock } from './passing-clock.ts';
 import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
 const MINUTE_MS = 60_000;
@@ -109,7 +110,12 @@ test('the doctor says what the page says', async () => {
   const token = createSecret(await api.issueToken({ validForMs: 1e9 }));
   const connection = { url: await listen(api), token, isLocalRun: false };
   const surroundings = processSurroundings(new AbortController().signal, () => {});
-  const findings = await examineBridge(createBridgeClient(() => connection, surroundings));
+  const client = createBridgeClient(() => connection, surroundings);
+  const findings = await examineBridge(client, {
+    ...surroundings,
+    clock: hastyClock(MINUTE_MS),
+    note: () => {},
+  });
 
   expect(findings).toContainEqual(
     expect.objectContaining({
@@ -324,7 +330,12 @@ test('a rule whose targets cannot be read is unknown, and loses nothing that is 
   const token = createSecret(await api.issueToken({ validForMs: 1e9 }));
   const connection = { url: await listen(api), token, isLocalRun: false };
   const surroundings = processSurroundings(new AbortController().signal, () => {});
-  const findings = await examineBridge(createBridgeClient(() => connection, surroundings));
+  const client = createBridgeClient(() => connection, surroundings);
+  const findings = await examineBridge(client, {
+    ...surroundings,
+    clock: hastyClock(MINUTE_MS),
+    note: () => {},
+  });
   expect(findings.filter(({ check }) => check.startsWith('subscription'))).toMatchObject([
     { verdict: 'not checked', found: 'The targets of 2 rules cannot be read (ThrottlingException).' },
     { check: 'subscription rule', found: 'In 24 hours EventBridge gave up 1 delivery.' },

@@ -107,7 +107,7 @@ describe('as it stands,', { timeout: 300_000 }, () => {
     expect(output).toMatch(/icy-hat-70322459 +branch +ready/);
     expect(readFileSync(join(folder, 'failures.yaml'), 'utf8')).toContain('AWS::SQS::QueuePolicy');
     expect(output).toMatch(/^ok +bus operations-bridge/m);
-    expect(code).toBe(0);
+    expect(code, output).toBe(0);
   });
 
   test('the README has two shell blocks, and 120 lines at most', () => {

@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 import { AppError } from '../../../shared/runtime/errors.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
 import { type AccountAnswer, createAccountsClient } from '../access/account-requests.ts';
 import { type BridgeClient, BridgeRefusal } from '../bridge-client.ts';
 
@@ -44,6 +45,8 @@ const health = z.looseObject({
   last_complete_walk_age_seconds: z.number().nullable().optional(),
 });
 
+type Standing = z.output<typeof health>;
+
 const accounts = z.looseObject({
   accounts: z.array(
     z.looseObject({
@@ -76,23 +79,57 @@ const subscriptions = z.looseObject({
 
 const freeze = z.looseObject({ frozen: z.boolean(), reason: z.string().optional() });
 
-/** Never rejects because of what it finds. */
-export async function examineBridge(client: BridgeClient): Promise<readonly Finding[]> {
+/** Never rejects because of what it finds. It waits for the first report of a poller that has just started. */
+export async function examineBridge(
+  client: BridgeClient,
+  surroundings: Surroundings,
+): Promise<readonly Finding[]> {
   const get = (path: string) => ({ method: 'GET', path: `/bridge/v1${path}` });
   const caller = await tryTo(() => client.read(get('/me'), me));
   if (caller instanceof Error) return [judgeSilence(caller)];
-  const standing = await tryTo(() => client.send(get('/health')));
+  const standing = await readHealth(client, surroundings);
   // An administrator sees all accounts; every other caller sees the own one whatever the query says.
   const status = await tryTo(() => client.read(get(`/accounts?account_id=${caller.account_id}`), accounts));
   const frozen = await tryTo(() => client.read(get('/freeze'), freeze));
   return [
     judgeToken(caller),
-    ...judgeHealth(standing instanceof Error ? undefined : health.safeParse(standing.json).data),
+    ...judgeHealth(standing),
     status instanceof Error ? lacking('rate', status) : judgeRate(status),
     frozen instanceof Error ? lacking('freeze', frozen) : judgeFreeze(frozen),
     ...(caller.scopes.includes('accounts:read') ? await examineAll(client, caller.account_id) : []),
     ...(caller.project_ids === null ? await examineSubscriptions(client) : []),
   ];
+}
+
+/** A schedule invokes the poller within a minute, and the poller reports ten seconds later. */
+const FIRST_REPORT_MS_MAX = 75_000;
+
+const ASK_AGAIN_MS = 2_000;
+
+/** Returns undefined when the health cannot be read. */
+async function readHealth(
+  client: BridgeClient,
+  { clock, signal, note }: Surroundings,
+): Promise<Standing | undefined> {
+  const read = async () => {
+    const answer = await tryTo(() => client.send({ method: 'GET', path: '/bridge/v1/health' }));
+    return answer instanceof Error ? undefined : health.safeParse(answer.json).data;
+  };
+  const untilMs = clock.now() + FIRST_REPORT_MS_MAX;
+  let standing = await read();
+  if (awaitsFirstReport(standing))
+    note(`Waiting for the first report of the poller, for ${FIRST_REPORT_MS_MAX / 1_000} s at most ...`);
+  while (awaitsFirstReport(standing) && clock.now() < untilMs) {
+    await clock.sleep(ASK_AGAIN_MS, signal);
+    standing = await read();
+  }
+  return standing;
+}
+
+const NOT_REPORTED_YET = /not reported yet/;
+
+function awaitsFirstReport(standing: Standing | undefined): boolean {
+  return standing?.reasons.some((reason) => NOT_REPORTED_YET.test(reason)) ?? false;
 }
 
 /** The bridge itself judges its rules, so that the console says the same. A caller who is limited to projects may not ask. */
@@ -159,7 +196,7 @@ export function judgeToken({ client_id, scopes, project_ids }: z.output<typeof m
 }
 
 /** Each reason is a finding of its own, because each needs another remedy. */
-export function judgeHealth(standing: z.output<typeof health> | undefined): readonly Finding[] {
+export function judgeHealth(standing: Standing | undefined): readonly Finding[] {
   if (standing === undefined)
     return [notChecked('health', 'The health cannot be read.', 'Look at the log of the API.')];
   if (standing.healthy && standing.state === 'paused')
@@ -175,7 +212,7 @@ export function judgeHealth(standing: z.output<typeof health> | undefined): read
 }
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/not reported yet/, 'Wait a minute; then look at the schedule and the log of the poller.'],
+  [NOT_REPORTED_YET, 'Look at the schedule of the poller and at its log.'],
   [/poller has been silent/, 'Look at the schedule of the poller and at its log.'],
   [
     /not read completely|not been read completely/,

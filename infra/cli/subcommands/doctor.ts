@@ -164,7 +164,7 @@ async function ofBridge(asked: Asked<DoctorValues>): Promise<readonly Finding[]>
         'Set OPERATIONS_BRIDGE_URL, or use --skip bridge.',
       ),
     ];
-  return examineBridge(createBridgeClient(find, asked));
+  return examineBridge(createBridgeClient(find, asked), asked);
 }
 
 async function ofAws(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
