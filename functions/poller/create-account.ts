@@ -124,14 +124,7 @@ export function createAccount(
       clock,
       writer: ports.newId(),
     }),
-    replays: {
-      recorded: {
-        indexes: adapters.indexes,
-        accountId: settings.account_id,
-        readRecords: (keys) => store.readRecords(keys),
-      },
-      store,
-    },
+    indexes: adapters.indexes,
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usage: createUsageWatch(settings.usage),
     usualDurationOf: rememberUsualDurations(days, clock),

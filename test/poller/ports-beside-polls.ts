@@ -38,10 +38,7 @@ export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock)
       writer: 'test',
     }),
     usualDurationOf: rememberUsualDurations(days, clock),
-    replays: {
-      recorded: { indexes: noFeed, accountId, readRecords: (keys) => store.readRecords(keys) },
-      store,
-    },
+    indexes: noFeed,
     names: createNameKeeper(createProjectNames(table, accountId)),
     usage: createUsageWatch({
       thresholds_percent: [],

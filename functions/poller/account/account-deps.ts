@@ -1,24 +1,19 @@
-/**
- * Lists what the poller of one account is built from. Each part declares what it needs of this, and an invocation
- * adds what is its own.
- */
+/** Lists what the poller of one account is built from. Every part gets all of it, and an invocation adds what is its own. */
 
+import type { AccountRate } from '../../../shared/rates/account-rate.ts';
+import type { LedgerStore } from '../../../shared/store/ledger-store.ts';
+import type { TableIndexes } from '../../../shared/store/table.ts';
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { NudgeBell } from '../nudges.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll.ts';
-import type { ReplayPort } from '../repairs-and-replays.ts';
-import type { SharingDeps } from './account-budget.ts';
-import type { KeyWatchDeps, ReadableKey } from './account-key.ts';
+import type { AccountKey } from './account-key.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
-import type { ProjectLimits } from './discovery/list-page.ts';
-import type { DiscoveryDeps } from './discovery/project-list.ts';
 import type { Insights } from './insights.ts';
 import type { Lease } from './lease.ts';
-import type { HealthLimits } from './status/publish-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
+import type { BoundReports } from './status/report-bound.ts';
 import type { UsageWatch } from './usage.ts';
-import type { QuietDeps, WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
   readonly planner: PollPlanner;
@@ -26,8 +21,9 @@ export interface AccountDeps extends PollDeps {
   readonly budget: PollerBudget;
   /** The lease says whether this process may poll the account, and for how long it may send. */
   readonly lease: Lease;
-  readonly key: KeyWatchDeps['key'] & Pick<ReadableKey, 'isReadable'>;
-  readonly commands?: SharingDeps['commands'];
+  readonly key: AccountKey;
+  /** The API spends the same rate limit. When this is undefined, it does not. */
+  readonly commands?: { readonly store: LedgerStore; readonly rate: AccountRate } | undefined;
   /** It rings when another process has left work for the account. */
   readonly bell: NudgeBell;
   readonly limits: AccountLimits;
@@ -35,8 +31,8 @@ export interface AccountDeps extends PollDeps {
   readonly status: StatusPort;
   /** What operations took, and what began and failed in each hour, is counted here. */
   readonly insights: Insights;
-  /** Replays are read from here. */
-  readonly replays: ReplayPort;
+  /** Replays find here what is recorded. */
+  readonly indexes: TableIndexes;
   /** The names of projects are kept here. */
   readonly names: ProjectNamesPort;
   /** What projects use is watched here. */
@@ -47,19 +43,25 @@ export interface AccountDeps extends PollDeps {
   readonly fixedProjectIds?: readonly string[] | undefined;
 }
 
-export interface AccountLimits
-  extends PollingLimits,
-    ProjectLimits,
-    HealthLimits,
-    Readonly<WorkWatchDeps['limits']>,
-    Readonly<QuietDeps['limits']> {}
-
-interface PollingLimits {
+export interface AccountLimits {
   /** This many polls run at once, from 12 to 400 (`pollsAtOnceFor`): one slow project delays no other. */
   readonly pollsAtOnce: number;
   /** The poller may send this many requests a minute. */
   readonly requestsPerMinute: number;
+  /** At most this many projects are polled. When it is undefined, `PROJECTS_MAX` is the bound. */
+  readonly projectsMax?: number | undefined;
+  /** The account counts as degraded once no poll succeeded for this long. */
+  readonly failingMsMax: number;
+  /** Two pages of the work index are read this far apart. */
+  readonly workIntervalMs: number;
+  /** An invocation goes on for this long after it was last needed. When this is undefined, it goes on to its end. */
+  readonly lingerMs?: number | undefined;
 }
 
-/** All loops of one invocation share these dependencies. */
-export interface InvocationDeps extends AccountDeps, Pick<DiscoveryDeps, 'bounds' | 'onLost' | 'signal'> {}
+export interface InvocationDeps extends AccountDeps {
+  readonly bounds: BoundReports;
+  /** It is called for each project that is found gone. */
+  readonly onLost: (projectId: string) => void;
+  /** It is aborted when the invocation stops. */
+  readonly signal: AbortSignal;
+}

@@ -1,8 +1,6 @@
 /** Keeps the names of projects as the pages of the project list show them. Only a name that has changed is written. */
 
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
   NAME_CHARACTERS_MAX,
   NAMES_PER_ITEM_MAX,
@@ -10,6 +8,7 @@ import {
   type ProjectNamesStore,
   type StoredNames,
 } from '../../../../shared/store/project-names.ts';
+import type { InvocationDeps } from '../account-deps.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { Discovery } from './origin.ts';
 
@@ -92,20 +91,12 @@ export function withNames(
   return { next: { names: next, revision: revision + 1 }, leftOutCount };
 }
 
-export interface KeepNamesDeps {
-  readonly names: ProjectNamesPort;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly bounds: BoundReports;
-  readonly signal: AbortSignal;
-}
-
 /** A listing of thousands of projects takes seconds, and its names are written together. */
 const LOOK_MS = 5_000;
 
 /** A name that could not be written is written later, because the next listing shows it again. */
 export async function keepNamesRepeatedly(
-  { names, clock, telemetry, bounds, signal }: KeepNamesDeps,
+  { names, clock, telemetry, bounds, signal }: InvocationDeps,
   { projects, listings }: Pick<Discovery, 'projects' | 'listings'>,
 ): Promise<void> {
   const isGone = (id: string) => listings.hasEnded && !projects.memories.has(id);

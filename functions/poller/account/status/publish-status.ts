@@ -9,15 +9,12 @@ import {
 } from '../../../../shared/records/account-status.ts';
 import { oldestPendingMs, pendingEntries } from '../../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../../shared/records/journal-entries.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { BridgeStore, WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
-import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
-import type { PollPlanner } from '../../planner/poll-planner.ts';
+import type { WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
+import type { InvocationDeps } from '../account-deps.ts';
 import { type ProjectReadings, recallReadings } from './project-readings.ts';
 import type { AccountHealth } from './publish-health.ts';
-import type { BoundReports } from './report-bound.ts';
 
 /**
  * The status is first written this long after the beginning of an invocation: late enough to have something to
@@ -42,17 +39,6 @@ export interface StatusPort {
   readonly requestsPerMinute: number;
 }
 
-export interface StatusDeps {
-  readonly status: StatusPort;
-  readonly store: BridgeStore;
-  readonly planner: PollPlanner;
-  readonly budget: PollerBudget;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly bounds: BoundReports;
-  readonly signal: AbortSignal;
-}
-
 /** The status says this of the projects and of their polls. */
 type ProjectsSummary = Required<
   Pick<StatusSample, 'project_count' | 'lastCompleteWalkAtMs' | 'unreadSinceMs' | 'unread' | 'failing_since'>
@@ -75,7 +61,7 @@ const STATUS_AGE_MS_MAX = 10 * 60_000;
  * status. A new process takes over what was learned of the upstream, too. Otherwise everything has to be found out again.
  */
 export async function recallStatus(
-  { status, planner, budget, clock, telemetry }: StatusDeps,
+  { status, planner, budget, clock, telemetry }: InvocationDeps,
   memory: StatusMemory,
   { readings, health }: { readonly readings: ProjectReadings; readonly health: AccountHealth },
 ): Promise<void> {
@@ -105,7 +91,7 @@ function failingSinceMs({ failing_since }: AccountStatus, nowMs: number): number
 }
 
 export async function publishStatusRepeatedly(
-  deps: StatusDeps,
+  deps: InvocationDeps,
   memory: StatusMemory,
   sources: StatusSources,
 ): Promise<void> {
@@ -123,7 +109,7 @@ export async function publishStatusRepeatedly(
  * early has something to report all the same.
  */
 export async function publishStatusIfDue(
-  deps: StatusDeps,
+  deps: InvocationDeps,
   memory: StatusMemory,
   sources: StatusSources,
 ): Promise<void> {
@@ -136,7 +122,11 @@ export async function publishStatusIfDue(
   }
 }
 
-async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: StatusSources): Promise<void> {
+async function publishStatus(
+  deps: InvocationDeps,
+  memory: StatusMemory,
+  sources: StatusSources,
+): Promise<void> {
   const { status, store, clock, planner, budget } = deps;
   const nowMs = clock.now();
   const work = await findWork(deps);
@@ -165,7 +155,7 @@ async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: St
  */
 export const WORK_COUNTED_MAX = 5_000;
 
-async function findWork({ store, telemetry }: StatusDeps) {
+async function findWork({ store, telemetry }: InvocationDeps) {
   const { entries, next } = await store.findWorkPage({ limit: WORK_COUNTED_MAX });
   if (next !== undefined) telemetry.log('warn', 'work.not_counted', { counted: entries.length });
   return entries;
@@ -178,7 +168,7 @@ const WORK_PAGE = 100;
 export const WORK_READ_MAX = 1_000;
 
 async function measureUnpublished(
-  { store, clock, telemetry }: StatusDeps,
+  { store, clock, telemetry }: InvocationDeps,
   work: readonly WorkIndexEntry[],
   leftoverAtMs: number | undefined,
 ): Promise<void> {

@@ -248,7 +248,7 @@ describe('the names of projects', () => {
     };
     const telemetry = aTelemetry({ log: (...line) => void logs.push(line) });
 
-    await keepNamesRepeatedly({ names, clock, telemetry, bounds, signal }, discovery);
+    await keepNamesRepeatedly(only({ names, clock, telemetry, bounds, signal }), discovery);
 
     expect(logs).toEqual(
       Array.from({ length: 3 }, () => ['warn', 'names.not_written', { reason: 'TypeError' }]),
@@ -277,12 +277,15 @@ describe('the names of projects', () => {
     const usage = only<UsageWatch>({ take: () => {} });
 
     await fetchListPage(
-      { upstream, clock, telemetry: silentTelemetry, signal, names: port, usage },
+      only({ upstream, clock, telemetry: silentTelemetry, signal, names: port, usage }),
       undefined,
       { use: () => true },
     );
     const discovery = { projects: noKnownProjects(), listings: noListings() };
-    await keepNamesRepeatedly({ names: port, clock, telemetry: silentTelemetry, bounds, signal }, discovery);
+    await keepNamesRepeatedly(
+      only({ names: port, clock, telemetry: silentTelemetry, bounds, signal }),
+      discovery,
+    );
 
     expect(sleeps[0]).toBe(5_000);
     expect(await names.nameOf('a')).toBe('shop');
