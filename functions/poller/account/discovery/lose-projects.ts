@@ -14,12 +14,10 @@ import type { Listing } from '../../planner/list-hints.ts';
 import type { InvocationDeps } from '../account-deps.ts';
 import { recordAndRelay } from '../relay-leftovers.ts';
 import {
-  type Absence,
   afterListing,
   afterNotFound,
   afterShown,
   asksForListing,
-  type Evidence,
   HELD_MS,
   isGone,
   type KnownProjects,
@@ -46,7 +44,8 @@ export async function countNotFound(
   const absence = afterNotFound(absences.get(projectId), deps.clock.now());
   absences.set(projectId, absence);
   if (asksForListing(absence)) deps.planner.askForListing();
-  if (isGone(absence, evidenceOf(deps), heldMs(deps, recorded))) await lose(deps, projects, [projectId]);
+  if (isGone(absence, deps.fixedProjectIds === undefined, heldMs(deps, recorded)))
+    await lose(deps, projects, [projectId]);
 }
 
 /**
@@ -83,16 +82,12 @@ export async function judgeMissingProjects(
   listing: Listing,
 ): Promise<void> {
   const { absences } = projects;
-  const nowMs = deps.clock.now();
-  const judged: [string, Absence][] = [...absences].map(([id, absence]) => [
-    id,
-    afterListing(absence, listing, nowMs),
-  ]);
-  for (const [id, absence] of judged) absences.set(id, absence);
-  const isLost = ([, absence]: [string, Absence]) =>
-    isGone(absence, evidenceOf(deps), heldMs(deps, undefined));
-  const gone = judged.filter(isLost).map(([id]) => id);
-  if (gone.length > 0) await lose(deps, projects, gone);
+  for (const [id, absence] of absences) absences.set(id, afterListing(absence, listing));
+  const isListed = deps.fixedProjectIds === undefined;
+  const heldForMs = heldMs(deps, undefined);
+  const gone = [...absences].filter(([, absence]) => isGone(absence, isListed, heldForMs));
+  const ids = gone.map(([id]) => id);
+  await lose(deps, projects, ids);
 }
 
 /**
@@ -108,10 +103,6 @@ export function restMsOf(
   if (!isKnownGone && !absences.has(projectId)) return undefined;
   const notFoundProjectCount = absences.size + unreachable.size;
   return restMs({ notFoundProjectCount, requestsPerMinute, isKnownGone });
-}
-
-function evidenceOf({ fixedProjectIds }: InvocationDeps): Evidence {
-  return fixedProjectIds === undefined ? 'list' : 'none';
 }
 
 /** A project that no other account of the bridge lists may still turn up in one of their lists. */
