@@ -162,9 +162,6 @@ function startLoops(
   memory: AccountMemory,
   state: WorkerState,
 ): readonly Promise<void>[] {
-  const workers = Array.from({ length: deps.limits.pollsAtOnce }, (_, place) =>
-    pollUntilStopped(deps, memory, state, place),
-  );
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),
@@ -177,7 +174,7 @@ function startLoops(
     deps.insights.writeRepeatedly(deps),
     keepNamesRepeatedly(deps, state.discovery),
     watchUsageRepeatedly(deps, state.discovery),
-    ...workers,
+    pollUntilStopped(deps, memory, state),
   ];
 }
 
