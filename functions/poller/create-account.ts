@@ -117,7 +117,7 @@ export function createAccount(
     clock,
     random,
     telemetry,
-    status: { ...statusStore(table, settings.account_id, noteUnreadable), tally, requestsPerMinute },
+    status: { ...statusStore(table, settings.account_id, noteUnreadable), tally },
     insights: createInsights({
       days,
       hours: createHourCountsStore(table, settings.account_id, noteUnreadable),

@@ -29,7 +29,6 @@ export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock)
       read: () => readAccountStatus(table, accountId),
       write: (status) => writeAccountStatus(table, status),
       tally: createTally(silentTelemetry).tally,
-      requestsPerMinute: 600,
     },
     insights: createInsights({
       days,

@@ -235,7 +235,7 @@ function leftoverEvents(
 }
 
 function measureInvocation(
-  { clock, telemetry, status }: InvocationDeps,
+  { clock, telemetry }: InvocationDeps,
   { projects, listings, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
@@ -246,8 +246,6 @@ function measureInvocation(
   const isKnown = visibleIds.length > 0 || listings.hasEnded;
   if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestReadingMs(readings, visibleIds) ?? nowMs));
   telemetry.measure('ProjectsPolled', pollCount);
-  const throttledPercent = status.tally.takeThrottledPercent();
-  if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
 }
 

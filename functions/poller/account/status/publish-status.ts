@@ -35,8 +35,8 @@ export interface StatusMemory {
 export interface StatusPort {
   read(): Promise<AccountStatus | undefined>;
   write(status: AccountStatus): Promise<void>;
-  readonly tally: TallyKeeper;
-  readonly requestsPerMinute: number;
+  /** Returns what was counted since the last call. */
+  readonly tally: { take(): Tally };
 }
 
 /** The status says this of the projects and of their polls. */
@@ -127,10 +127,11 @@ async function publishStatus(
   memory: StatusMemory,
   sources: StatusSources,
 ): Promise<void> {
-  const { status, store, clock, planner, budget } = deps;
+  const { status, store, clock, planner, budget, limits } = deps;
   const nowMs = clock.now();
   const work = await findWork(deps);
   const tally = status.tally.take();
+  measureThrottled(deps, tally);
   if (tally.delaysMs.length >= DELAYS_MAX) deps.bounds.report('delays_kept', DELAYS_MAX);
   const next = nextStatus(memory.stored ?? (await status.read()), {
     nowMs,
@@ -139,7 +140,7 @@ async function publishStatus(
     ...sources.summarise(nowMs),
     trouble: sources.trouble(),
     open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
-    requests_per_minute: status.requestsPerMinute,
+    requests_per_minute: limits.requestsPerMinute,
     tally,
     learned: { limit: budget.learned(), hints: planner.hintEvidence() },
   });
@@ -159,6 +160,15 @@ async function findWork({ store, telemetry }: InvocationDeps) {
   const { entries, next } = await store.findWorkPage({ limit: WORK_COUNTED_MAX });
   if (next !== undefined) telemetry.log('warn', 'work.not_counted', { counted: entries.length });
   return entries;
+}
+
+/** Of fewer requests a single one that was refused would be a large share. */
+const REQUESTS_FOR_A_SHARE = 20;
+
+/** The alarm goes by the share of the requests that the upstream refused for their rate. */
+function measureThrottled({ telemetry }: InvocationDeps, { requestCount, throttledCount }: Tally): void {
+  if (requestCount < REQUESTS_FOR_A_SHARE) return;
+  telemetry.measure('UpstreamThrottledPercent', (100 * throttledCount) / requestCount);
 }
 
 /** Items are read by so many. All is published when the first of them are, and the relay has met nothing else. */
@@ -188,36 +198,21 @@ async function measureUnpublished(
   );
 }
 
-interface TallyKeeper {
-  /** Returns what was counted since the last call. */
-  take(): Tally;
-  /**
-   * Returns the percentage of the requests that the upstream refused for their rate since the last call. It is undefined
-   * after fewer than `REQUESTS_FOR_A_SHARE` requests, of which a single one would be a large share.
-   */
-  takeThrottledPercent(): number | undefined;
-}
-
-const REQUESTS_FOR_A_SHARE = 20;
-
 /** At most this many delays of one minute are kept. More of them do not change a percentile. */
 export const DELAYS_MAX = 5_000;
 
 export function createTally<T extends Telemetry>(
   telemetry: T,
-): { readonly telemetry: T; readonly tally: TallyKeeper } {
+): { readonly telemetry: T; readonly tally: StatusPort['tally'] } {
   let requestCount = 0;
   let throttledCount = 0;
   let delaysMs: number[] = [];
-  let [sharedRequests, sharedThrottled] = [0, 0];
   return {
     telemetry: {
       ...telemetry,
       measure(metric, value, name) {
-        if (metric === 'UpstreamRequests')
-          [requestCount, sharedRequests] = [requestCount + value, sharedRequests + value];
-        if (metric === 'UpstreamThrottled')
-          [throttledCount, sharedThrottled] = [throttledCount + value, sharedThrottled + value];
+        if (metric === 'UpstreamRequests') requestCount += value;
+        if (metric === 'UpstreamThrottled') throttledCount += value;
         if (metric === 'DetectionDelayMs' && delaysMs.length < DELAYS_MAX) delaysMs.push(value);
         telemetry.measure(metric, value, name);
       },
@@ -227,11 +222,6 @@ export function createTally<T extends Telemetry>(
         const taken = { requestCount, throttledCount, delaysMs };
         [requestCount, throttledCount, delaysMs] = [0, 0, []];
         return taken;
-      },
-      takeThrottledPercent() {
-        const [requests, throttled] = [sharedRequests, sharedThrottled];
-        [sharedRequests, sharedThrottled] = [0, 0];
-        return requests < REQUESTS_FOR_A_SHARE ? undefined : (100 * throttled) / requests;
       },
     },
   };
