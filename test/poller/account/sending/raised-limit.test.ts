@@ -12,8 +12,7 @@ describe('with a rate limit other than the default', () => {
   });
 
   test.each([
-    [40, 2],
-    [80, 4],
+    [40, REQUEST_BURST],
     [350, REQUEST_BURST],
     [20_000, 166],
   ])(
