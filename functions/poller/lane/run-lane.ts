@@ -208,7 +208,7 @@ function settleFailures(
 ): void {
   const endings = lastOfEach(all);
   for (const { accountId, error } of endings) if (error === undefined) setAside.delete(accountId);
-  if (isFailureOfLane(endings.map(({ error }) => (error === undefined ? 'ended' : 'failed')))) return;
+  if (haveAllFailed(endings)) return;
   for (const { accountId, error } of endings) {
     if (error === undefined) continue;
     const next = setAsideAfter(setAside.get(accountId), clock.now());
@@ -226,10 +226,18 @@ function lastOfEach(endings: readonly Ending[]): readonly Ending[] {
   return [...new Map(endings.map((ending) => [ending.accountId, ending])).values()];
 }
 
+/**
+ * When all of several accounts failed, the table or the function itself is in trouble, and no account is set aside for that. Nor is the
+ * only account of a lane, because no other one gains by it.
+ */
+function haveAllFailed(endings: readonly Ending[]): boolean {
+  return endings.every(({ error }) => error !== undefined);
+}
+
 function reportOf(endings: readonly Ending[]): LaneReport {
   const last = lastOfEach(endings);
   const [first] = last;
-  if (first?.error !== undefined && last.every(({ error }) => error !== undefined)) throw first.error;
+  if (first?.error !== undefined && haveAllFailed(last)) throw first.error;
   const reports = endings.flatMap(({ report }) => report ?? []);
   const sum = (count: (report: AccountReport) => number) =>
     reports.reduce((total, report) => total + count(report), 0);
@@ -343,16 +351,4 @@ export function isSetAside(account: SetAside | undefined, nowMs: number): boolea
   if (account === undefined) return false;
   const restMs = account.untilMs - nowMs;
   return restMs > 0 && restMs <= SET_ASIDE_MS_MAX;
-}
-
-/** Says how the polling of an account ended in one invocation. */
-export type PollEnding = 'ended' | 'failed';
-
-/**
- * Says whether a failure is that of the lane and not of its accounts: all of several accounts failed, so the table or
- * the function itself is in trouble, and no account is set aside for that. The only account of a lane is never set
- * aside, because no other account gains by it.
- */
-export function isFailureOfLane(endings: readonly PollEnding[]): boolean {
-  return endings.every((ending) => ending === 'failed');
 }
