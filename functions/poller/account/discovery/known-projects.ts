@@ -19,15 +19,13 @@ export interface KnownProjects {
   readonly unreachable: Set<string>;
   /** These projects wait until another account says whether it still has them. */
   readonly awaited: Map<string, Awaited>;
-  /** What other accounts have of the project has not been readable since then. */
-  readonly unreadSinceMs: Map<string, number>;
 }
 
 /** A project that the list has shown, and that waits for the answer of another account. */
 interface Awaited {
   /** This process has waited since then. */
   readonly fromMs: number;
-  /** What the other accounts have of the project was read last at this time. */
+  /** All that the other accounts have of the project was read last at this time, or would have been at the first look. */
   readonly lookedAtMs: number;
   /** What had ended before this is history, if the project is new. */
   readonly since: Timestamp | undefined;
@@ -40,7 +38,6 @@ export function noKnownProjects(): KnownProjects {
     absences: new Map(),
     unreachable: new Set(),
     awaited: new Map(),
-    unreadSinceMs: new Map(),
   };
 }
 

@@ -100,7 +100,7 @@ export const OTHER_ACCOUNTS_MAX = 100;
  */
 export async function nextOnSight(
   deps: InvocationDeps,
-  { awaited, unreadSinceMs }: KnownProjects,
+  { awaited }: KnownProjects,
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): Promise<ProjectRecord | 'waits' | undefined> {
@@ -110,17 +110,14 @@ export async function nextOnSight(
   const { project_id } = sighting;
   const { records: others, unreadCount } = await readOthers(deps, project_id);
   const nowMs = clock.now();
-  const { fromMs } = awaited.get(project_id) ?? { fromMs: nowMs };
-  awaited.set(project_id, { fromMs, lookedAtMs: nowMs, since: sighting.since });
+  const { fromMs, lookedAtMs } = awaited.get(project_id) ?? { fromMs: nowMs, lookedAtMs: nowMs };
+  const readAtMs = unreadCount === 0 ? nowMs : lookedAtMs;
+  awaited.set(project_id, { fromMs, lookedAtMs: readAtMs, since: sighting.since });
   const arrival = decideArrival(store.accountId, recorded, others, { nowMs, waitedMs: nowMs - fromMs });
   const isDecided = arrival.kind !== 'ask' && arrival.kind !== 'wait';
-  if (unreadCount > 0) {
-    const unreadMs = nowMs - (unreadSinceMs.get(project_id) ?? nowMs);
-    unreadSinceMs.set(project_id, nowMs - unreadMs);
-    // A wish changes nothing, so the account whose record was read is asked meanwhile.
-    if (isDecided && unreadMs < READABLE_WITHIN_MS) return 'waits';
-  } else unreadSinceMs.delete(project_id);
-  if (isDecided) for (const waiting of [awaited, unreadSinceMs]) waiting.delete(project_id);
+  // A wish changes nothing, so the account whose record was read is asked meanwhile.
+  if (isDecided && unreadCount > 0 && nowMs - readAtMs < READABLE_WITHIN_MS) return 'waits';
+  if (isDecided) awaited.delete(project_id);
   switch (arrival.kind) {
     case 'first_sight':
       return first;
@@ -143,7 +140,7 @@ export async function nextOnSight(
   }
 }
 
-/** After this time an account whose items the table is too busy to read no longer delays the new projects of the others. */
+/** From this time on an account whose items the table is too busy to read no longer delays the new projects of the others. */
 const READABLE_WITHIN_MS = MINUTE_MS;
 
 async function readOthers(
