@@ -8,7 +8,7 @@ import type { ServedAccount } from '../../../shared/accounts/account-directory.t
 import type { PollAccountSettings, PollLane } from '../../../shared/config/poller-config.ts';
 import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { stoppedBy, untilStopped } from '../../../shared/runtime/concurrency.ts';
+import { sleepUntil, stoppedBy, untilStopped } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { AccountReport, Invocation } from '../account/poll-account.ts';
@@ -77,7 +77,10 @@ export async function runLane(
     const polled = accounts.filter((account) => !waits(account));
     for (const account of polled) polls.begin(account);
     if (polls.areOver(polled)) break;
-    await untilNextLook(clock, signal, { changed: polls.changed, isOver: () => polls.areOver(polled) });
+    const lookAtMs = clock.now() + ACCOUNTS_LOOK_MS;
+    // A quiet lane ends early.
+    while (!signal.aborted && clock.now() < lookAtMs && !polls.areOver(polled))
+      await sleepUntil(polls.changed(), clock, lookAtMs - clock.now(), signal);
   }
   over.abort(GONE);
   await watching;
@@ -175,30 +178,6 @@ function createPolls({ telemetry }: LaneDeps, { signal, leaseMs }: LaneInvocatio
 
 /** A reason of one's own would record its stack for each account. */
 const GONE = new Error('The lane does not poll this account any more');
-
-interface Progress {
-  /** Resolves when the polling of an account ends. */
-  readonly changed: () => Promise<void>;
-  readonly isOver: () => boolean;
-}
-
-/** Waits for the next look, or until nothing is polled any more, so that a quiet lane ends early. */
-async function untilNextLook(
-  clock: Clock,
-  signal: AbortSignal,
-  { changed, isOver }: Progress,
-): Promise<void> {
-  const stop = stoppedBy(signal);
-  const time = new AbortController();
-  const lookTime = clock
-    .sleep(ACCOUNTS_LOOK_MS, stop.signal)
-    .catch(() => {})
-    .finally(() => {
-      time.abort(GONE);
-    });
-  while (!time.signal.aborted && !isOver()) await Promise.race([lookTime, changed()]);
-  stop.abort(GONE);
-}
 
 /** Sets accounts aside that failed while others of the lane did not, and forgets the failures of those that did not. */
 function settleFailures(
