@@ -1,19 +1,19 @@
-/** Lists what the poller of one account is built from. Every part gets all of it, and an invocation adds what is its own. */
+/**
+ * Lists what the poller of one account is built from. Every part gets all of it, and an invocation adds what is its own. The
+ * interfaces of parts that get all of it, too, stand here, because files import each other one way.
+ */
 
 import type { AccountRate } from '../../../shared/rates/account-rate.ts';
+import type { AccountStatus, Tally } from '../../../shared/records/account-status.ts';
 import type { LedgerStore } from '../../../shared/store/ledger-store.ts';
 import type { TableIndexes } from '../../../shared/store/table.ts';
+import type { ProjectRow } from '../../../shared/upstream/calls/schemas.ts';
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { NudgeBell } from '../nudges.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll.ts';
-import type { AccountKey } from './account-key.ts';
-import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { Insights } from './insights.ts';
-import type { Lease } from './lease.ts';
-import type { StatusPort } from './status/publish-status.ts';
 import type { BoundReports } from './status/report-bound.ts';
-import type { UsageWatch } from './usage.ts';
 
 export interface AccountDeps extends PollDeps {
   readonly planner: PollPlanner;
@@ -64,4 +64,48 @@ export interface InvocationDeps extends AccountDeps {
   readonly onLost: (projectId: string) => void;
   /** It is aborted when the invocation stops. */
   readonly signal: AbortSignal;
+}
+
+/** The key that is sent to the upstream. */
+export interface AccountKey {
+  /** Says whether the secret holds another key than the one that the upstream has refused. */
+  hasAnother(): Promise<boolean>;
+  /** Says whether the last reading of the key succeeded. It is true before the first one. */
+  isReadable(): boolean;
+}
+
+export interface Lease {
+  /** Resolves to false when another process holds the lease. */
+  acquire(durationMs: number): Promise<boolean>;
+  /** Says whether this process may still send to the upstream. */
+  holds(): boolean;
+  release(): Promise<void>;
+}
+
+export interface ProjectNamesPort {
+  take(rows: readonly Pick<ProjectRow, 'id' | 'name'>[]): void;
+  /** Resolves to the ids of the projects whose names are stored. */
+  storedIds(): Promise<readonly string[]>;
+  /** Writes the names that are not stored. Those of projects that are gone may be forgotten. */
+  write(writing: {
+    readonly isGone: (projectId: string) => boolean;
+    readonly bounds: BoundReports;
+  }): Promise<void>;
+}
+
+export interface StatusPort {
+  read(): Promise<AccountStatus | undefined>;
+  write(status: AccountStatus): Promise<void>;
+  /** Returns what was counted since the last call. */
+  readonly tally: { take(): Tally };
+}
+
+/** A warm environment keeps this of an account. Losing it costs one read of the record of each project that is near a limit. */
+export interface UsageWatch {
+  /** Takes what a page of the list shows. */
+  take(rows: readonly ProjectRow[], nowMs: number): void;
+  /** It is true while a figure has moved and was not looked at. The invocation is needed then. */
+  isBusy(): boolean;
+  /** Records and publishes what is news. `knownIds` are undefined before the whole list was read. */
+  write(deps: InvocationDeps, knownIds: ReadonlySet<string> | undefined): Promise<void>;
 }

@@ -63,14 +63,6 @@ export function noteUnreadableKey(
 /** One look costs $0.000005, so a key that stays wrong for a day costs nine cents. */
 const LOOK_MS = 5_000;
 
-/** The key that is sent to the upstream. */
-export interface AccountKey {
-  /** Says whether the secret holds another key than the one that the upstream has refused. */
-  hasAnother(): Promise<boolean>;
-  /** Says whether the last reading of the key succeeded. It is true before the first one. */
-  isReadable(): boolean;
-}
-
 export async function watchKey(
   { key, clock, signal }: InvocationDeps,
   health: { isKeyRejected: boolean },

@@ -7,15 +7,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
-import type { InvocationDeps } from './account-deps.ts';
-
-export interface Lease {
-  /** Resolves to false when another process holds the lease. */
-  acquire(durationMs: number): Promise<boolean>;
-  /** Says whether this process may still send to the upstream. */
-  holds(): boolean;
-  release(): Promise<void>;
-}
+import type { InvocationDeps, Lease } from './account-deps.ts';
 
 export interface LeaseDeps {
   readonly store: BridgeStore;

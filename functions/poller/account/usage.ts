@@ -20,7 +20,7 @@ import {
 import { toError } from '../../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import type { ProjectRow } from '../../../shared/upstream/calls/schemas.ts';
-import type { InvocationDeps } from './account-deps.ts';
+import type { InvocationDeps, UsageWatch } from './account-deps.ts';
 import type { Discovery } from './discovery/origin.ts';
 import { recordAndRelay } from './relay-leftovers.ts';
 
@@ -29,16 +29,6 @@ export type UsageSettings = PollAccountSettings['usage'];
 
 /** All projects together stand under this key, which is no id of a project. */
 const ACCOUNT = '';
-
-/** A warm environment keeps this of an account. Losing it costs one read of the record of each project that is near a limit. */
-export interface UsageWatch {
-  /** Takes what a page of the list shows. */
-  take(rows: readonly ProjectRow[], nowMs: number): void;
-  /** It is true while a figure has moved and was not looked at. The invocation is needed then. */
-  isBusy(): boolean;
-  /** Records and publishes what is news. `knownIds` are undefined before the whole list was read. */
-  write(deps: InvocationDeps, knownIds: ReadonlySet<string> | undefined): Promise<void>;
-}
 
 export function createUsageWatch(settings: UsageSettings): UsageWatch {
   const shown = new Map<string, UsageReading>();

@@ -8,28 +8,8 @@ import {
   type ProjectNamesStore,
   type StoredNames,
 } from '../../../../shared/store/project-names.ts';
-import type { InvocationDeps } from '../account-deps.ts';
-import type { BoundReports } from '../status/report-bound.ts';
+import type { InvocationDeps, ProjectNamesPort } from '../account-deps.ts';
 import type { Discovery } from './origin.ts';
-
-interface NamedRow {
-  readonly id: string;
-  readonly name?: string | undefined;
-}
-
-export interface ProjectNamesPort {
-  take(rows: readonly NamedRow[]): void;
-  /** Resolves to the ids of the projects whose names are stored. */
-  storedIds(): Promise<readonly string[]>;
-  /** Writes the names that are not stored. */
-  write(writing: NameWriting): Promise<void>;
-}
-
-interface NameWriting {
-  /** Says whether the project's name may be forgotten. */
-  readonly isGone: (projectId: string) => boolean;
-  readonly bounds: BoundReports;
-}
 
 export function createNameKeeper(store: Pick<ProjectNamesStore, 'readAll' | 'write'>): ProjectNamesPort {
   let stored: Map<number, StoredNames> | undefined;

@@ -12,7 +12,7 @@ import type { JournalEntry } from '../../../../shared/records/journal-entries.ts
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
-import type { InvocationDeps } from '../account-deps.ts';
+import type { InvocationDeps, StatusPort } from '../account-deps.ts';
 import { type ProjectReadings, recallReadings } from './project-readings.ts';
 import type { AccountHealth } from './publish-health.ts';
 
@@ -30,13 +30,6 @@ export interface StatusMemory {
   /** The status as it was last read or written is kept for the next write. */
   stored: AccountStatus | undefined;
   writtenAtMs: number | undefined;
-}
-
-export interface StatusPort {
-  read(): Promise<AccountStatus | undefined>;
-  write(status: AccountStatus): Promise<void>;
-  /** Returns what was counted since the last call. */
-  readonly tally: { take(): Tally };
 }
 
 /** The status says this of the projects and of their polls. */

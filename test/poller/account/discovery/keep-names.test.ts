@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { UsageWatch } from '../../../../functions/poller/account/account-deps.ts';
 import { noListings } from '../../../../functions/poller/account/account-memory.ts';
 import {
   createNameKeeper,
@@ -8,7 +9,6 @@ import {
 import { noKnownProjects } from '../../../../functions/poller/account/discovery/known-projects.ts';
 import { fetchListPage } from '../../../../functions/poller/account/discovery/list-page.ts';
 import { createBoundReports } from '../../../../functions/poller/account/status/report-bound.ts';
-import type { UsageWatch } from '../../../../functions/poller/account/usage.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
