@@ -67,7 +67,7 @@ export interface InvocationDeps extends AccountDeps {
 }
 
 /** The key that is sent to the upstream. */
-export interface AccountKey {
+interface AccountKey {
   /** Says whether the secret holds another key than the one that the upstream has refused. */
   hasAnother(): Promise<boolean>;
   /** Says whether the last reading of the key succeeded. It is true before the first one. */
