@@ -4,6 +4,7 @@ import { type ProjectRecord, sinceOf } from '../../../../shared/records/project-
 import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
+import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { ShownPage } from '../../planner/list-hints.ts';
 import type { ArrivalHistory } from '../../planner/project-activity.ts';
@@ -53,16 +54,48 @@ export async function fetchListPage(
   };
 }
 
+/** It is undefined when the project has no record. */
+type ReadProject = ProjectRecord | 'unreadable' | undefined;
+
+/** Up to this number, the records of projects are read side by side when they are needed, and otherwise together. */
+const READ_SINGLY_MAX = 8;
+
+/** Returns what reads the record of one of these projects. Those of many projects are read before it is called. */
+async function projectReader(
+  store: BridgeStore,
+  projectIds: readonly string[],
+): Promise<(projectId: string) => Promise<ReadProject>> {
+  if (projectIds.length <= READ_SINGLY_MAX) return (id) => readOne(store, id);
+  const records = await store.readProjects(projectIds);
+  return async (id) => records.get(id);
+}
+
+async function readOne(store: BridgeStore, projectId: string): Promise<ReadProject> {
+  try {
+    return await store.readProject(projectId);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
+}
+
+const READS_AT_ONCE = 8;
+
 /** A project that is gone, or whose record the table does not give at the moment, is left out: the list brings it. */
 export async function recordedProjects(
   store: BridgeStore,
   projectIds: readonly string[],
 ): Promise<readonly string[]> {
-  const records = await store.readProjects(projectIds).catch(() => new Map<string, never>());
-  return projectIds.filter((id) => {
-    const record = records.get(id);
-    return record === 'unreadable' || record?.is_visible === true || record?.is_unread === true;
+  const recorded = new Set<string>();
+  await forEachConcurrently(projectIds, READS_AT_ONCE, async (id) => {
+    if (await hasRecord(store, id)) recorded.add(id);
   });
+  return projectIds.filter((id) => recorded.has(id));
+}
+
+async function hasRecord(store: BridgeStore, projectId: string): Promise<boolean> {
+  const isHere = (record: ProjectRecord | undefined) => record?.is_visible || record?.is_unread === true;
+  return store.readProject(projectId).then(isHere, isUnreadable);
 }
 
 /** This many calls of the table run at once while a first listing is stored. */
@@ -121,10 +154,10 @@ async function addAll(
   const histories = new Map<string, ArrivalHistory>();
   for (const projectId of added) addedNow.add(projectId);
   try {
-    const records = await deps.store.readProjects(added);
+    const readRecord = await projectReader(deps.store, added);
     const add = async (projectId: string) => {
-      const shown = { projectId, since: sinceFor(projectId), recorded: records.get(projectId) };
-      const history = await addOne(deps, discovery, shown);
+      const recorded = await readRecord(projectId);
+      const history = await addOne(deps, discovery, { projectId, since: sinceFor(projectId), recorded });
       if (history !== undefined) histories.set(projectId, history);
     };
     await forEachConcurrently(added, SIGHTINGS_AT_ONCE, add, deps.signal);
@@ -152,8 +185,7 @@ interface ShownProject {
   readonly projectId: string;
   /** What had ended before this is history, if the project has no record yet. */
   readonly since: Timestamp | undefined;
-  /** It is undefined when the project has no record. */
-  readonly recorded: ProjectRecord | 'unreadable' | undefined;
+  readonly recorded: ReadProject;
 }
 
 /** Recalls what an earlier process has learned of a project that this one meets for the first time. */

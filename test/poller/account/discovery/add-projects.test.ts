@@ -168,10 +168,10 @@ describe('a project whose item cannot be read', () => {
 
   test('is another matter than a table that fails: those before it are polled all the same', async () => {
     const { deps, discovery, planned } = await known();
-    const record = deps.store.record.bind(deps.store);
-    deps.store.record = async (next, ...rest) => {
-      if (next.kind === 'project' && next.project_id === 'b') throw new Error('the table is busy');
-      return record(next, ...rest);
+    const readProject = deps.store.readProject.bind(deps.store);
+    deps.store.readProject = async (id) => {
+      if (id === 'b') throw new Error('the table is busy');
+      return readProject(id);
     };
 
     await expect(addProjects(deps, discovery, page(['a', 'b']))).rejects.toThrow('the table is busy');
@@ -233,7 +233,7 @@ describe('bounds', () => {
     expect(logs).toEqual([]);
   });
 
-  test('a page costs one reading of the records of all its new projects, and eight writes at once', async () => {
+  test('a page of many projects costs one reading of all their records, and eight writes at once', async () => {
     const { deps, discovery } = await known();
     const reads: number[] = [];
     const readProjects = deps.store.readProjects.bind(deps.store);
@@ -255,6 +255,23 @@ describe('bounds', () => {
     await addProjects(deps, discovery, page(Array.from({ length: 30 }, (_, place) => `p${place}`)));
 
     expect(reads).toEqual([30]);
+    expect(most).toBe(8);
+  });
+
+  test('a page of a few projects costs a reading of each record, eight at once', async () => {
+    const { deps, discovery } = await known();
+    const readProject = deps.store.readProject.bind(deps.store);
+    let [underWay, most] = [0, 0];
+    deps.store.readProject = async (id) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+      return readProject(id);
+    };
+
+    await addProjects(deps, discovery, page(Array.from({ length: 8 }, (_, place) => `p${place}`)));
+
     expect(most).toBe(8);
   });
 

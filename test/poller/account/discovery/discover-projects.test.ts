@@ -174,11 +174,11 @@ describe('a listing', () => {
   test('reads a page again of which a project could not be added, so that it is no news later', async () => {
     const { deps, list, readDuePages, memory, script, takeEvents, pass } = anInvocation();
     script.pages = { '': { projects: named('a') } };
-    const readProjects = deps.store.readProjects.bind(deps.store);
-    deps.store.readProjects = () => Promise.reject(new Error('the table is busy'));
+    const readProject = deps.store.readProject.bind(deps.store);
+    deps.store.readProject = () => Promise.reject(new Error('the table is busy'));
     await expect(list()).rejects.toThrow('the table is busy');
     expect(memory.listings.count).toBe(0);
-    deps.store.readProjects = readProjects;
+    deps.store.readProject = readProject;
 
     pass(5_000);
     await readDuePages();

@@ -17,7 +17,10 @@ describe('the projects that have a record', () => {
     const { store } = anInvocation();
     const busy = {
       ...store,
-      readProjects: () => Promise.reject(new Error('the table is busy')),
+      readProject: async (id: string) => {
+        if (id === 'b') throw new Error('the table is busy');
+        return store.readProject(id);
+      },
     };
 
     expect(await recordedProjects(busy, ['a', 'b'])).toEqual([]);
