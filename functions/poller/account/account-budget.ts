@@ -29,9 +29,17 @@ export const REQUEST_BURST = 6;
 /** A raised limit lets half a second of its rate leave at once: between two invocations it saves up about that much. */
 const BURST_SECONDS = 0.5;
 
-/** Of a low rate, `rateLimitOf` lets no more than a tenth of the minute leave at once. */
+/**
+ * A low rate saves up no whole request between two invocations, and every request of a burst would cost it one of each
+ * minute. With the second one, a project that the list shows to move is read at once.
+ */
+const LOW_RATE_BURST = 2;
+const LOW_RATE_BURST_SHARE = 0.05;
+
 export function burstOf(requestsPerMinute: number): number {
-  return Math.max(REQUEST_BURST, Math.floor((BURST_SECONDS * requestsPerMinute) / 60));
+  const saved = Math.floor((BURST_SECONDS * requestsPerMinute) / 60);
+  const affordable = Math.max(LOW_RATE_BURST, Math.floor(LOW_RATE_BURST_SHARE * requestsPerMinute));
+  return Math.max(saved, Math.min(REQUEST_BURST, affordable));
 }
 
 export interface BudgetDeps {

@@ -12,7 +12,8 @@ describe('with a rate limit other than the default', () => {
   });
 
   test.each([
-    [40, REQUEST_BURST],
+    [40, 2],
+    [80, 4],
     [350, REQUEST_BURST],
     [20_000, 166],
   ])(
