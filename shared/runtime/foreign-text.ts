@@ -40,7 +40,7 @@ export function oneLine(text: string): string {
 }
 
 /** Colours, which a command of the bridge gives its own words. */
-const COLOUR = /(\u001b\[\d\dm)/;
+const COLOUR = new RegExp(`(${String.fromCharCode(27)}\\[\\d\\dm)`);
 
 /** Returns lines of which a terminal obeys nothing but colours. */
 export function withoutOrders(lines: string): string {

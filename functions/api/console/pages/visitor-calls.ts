@@ -45,9 +45,7 @@ export interface Compute {
  */
 export async function readUpstream(deps: RouteDeps, routeId: string, request: RouteCall): Promise<unknown> {
   const { status, body } = (await answerOf(deps, routeId, request)) ?? {};
-  return status === 200 && body instanceof Uint8Array
-    ? parseJson(new TextDecoder().decode(body))
-    : undefined;
+  return status === 200 && body instanceof Uint8Array ? parseJson(new TextDecoder().decode(body)) : undefined;
 }
 
 /**
