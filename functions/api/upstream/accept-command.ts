@@ -128,8 +128,10 @@ async function queuedCommandOf(
   };
 }
 
+/** The path is encoded as it is sent, so that a name in it cannot look like words of the bridge to the person who approves. */
 function requestLineOf({ target: { call }, ids }: CommandRequest): string {
-  return `${call.method} ${call.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')}`;
+  const filled = call.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
+  return `${call.method} ${filled}`;
 }
 
 function partsOf({ target, query, body, json }: CommandRequest): SealedParts {
