@@ -347,7 +347,8 @@ const started = z.looseObject({
   operations: z.array(z.looseObject({ project_id: z.string() })).min(1),
 });
 
-const accepted = z.looseObject({ command: z.looseObject({ command_id: z.string() }) });
+/** `bridge-command` names a command that is in line, or was: a repetition under its key gets its answer. */
+const IN_LINE = /^\/bridge\/v1\/commands\/([\w-]+)$/;
 
 const problem = z.looseObject({ type: z.templateLiteral(['urn:operations-bridge:problem:', z.string()]) });
 
@@ -369,8 +370,8 @@ function readSentAs({ answer, wasLost }: Answered, command: Pick<CommandToSend, 
   if (first !== undefined) return sentFirst(first);
   if (status > 299) return { kind: isRead(command) ? readKind(status) : refusalKind(answer, wasLost) };
   if (!isOfBridge(answer)) return { kind: isRead(command) ? 'failed' : 'unknown' };
-  const queued = status === 202 ? accepted.safeParse(json).data : undefined;
-  if (queued !== undefined) return { kind: 'queued', commandId: queued.command.command_id };
+  const commandId = IN_LINE.exec(headers.get('bridge-command') ?? '')?.[1];
+  if (commandId !== undefined) return { kind: 'queued', commandId };
   const [operation] = started.safeParse(json).data?.operations ?? [];
   const requestId = headers.get('bridge-first-request-id') ?? headers.get('bridge-request-id');
   if (operation === undefined || requestId === null) return { kind: 'done' };

@@ -13,7 +13,12 @@ const running = ok({ command: { settled: false, events: [] } });
 const settledAs = (outcome: string) =>
   ok({ command: { settled: true, events: [{ detail_type: 'Command Settled', detail: { outcome } }] } });
 
-const queued = answers(202, { command: { command_id: 'cmd-1', project_id: 'p-1', state: 'queued' } });
+const OF_THE_LINE = { 'bridge-request-id': 'req-2', 'bridge-command': '/bridge/v1/commands/cmd-1' };
+const queued = answers(
+  202,
+  { command: { command_id: 'cmd-1', project_id: 'p-1', state: 'queued' } },
+  OF_THE_LINE,
+);
 const QUEUED = 'GET /bridge/v1/commands/cmd-1';
 const inLine = (state: string, reason?: string) =>
   ok({ command: { command_id: 'cmd-1', project_id: 'p-1', state, reason } });
@@ -316,6 +321,16 @@ const waiting: readonly Scenario[] = [
     notes: [/command req-1: running/, /^The command has succeeded\.$/m],
     waits: [1, 1],
     asProcess: true,
+  },
+  {
+    title: 'follows the command in line whose answer a repetition under its key gets',
+    args: [...create, '--wait', '--json'],
+    script: [
+      asks(BRANCHES, answers(201, branch, OF_THE_LINE)),
+      asks(`${QUEUED}?wait=25`, inLineWith('succeeded', 201, branch)),
+    ],
+    code: 0,
+    json: { status: 201, outcome: 'succeeded', answer: branch },
   },
   {
     title: 'follows the first request under the key when this one was a repetition',
