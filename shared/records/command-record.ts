@@ -5,9 +5,8 @@ import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from '.
 import { isTerminal, type OperationRecord } from './operation-record.ts';
 import { isoTimeOf } from './time.ts';
 
-export interface CommandRecord extends Journal<CommandSettledEntry> {
-  readonly kind: 'command';
-  readonly account_id: string;
+/** Says who has asked for what. */
+export interface Command {
   readonly project_id: string;
   readonly request_id: string;
   readonly client_id: string;
@@ -15,6 +14,11 @@ export interface CommandRecord extends Journal<CommandSettledEntry> {
   readonly call: string;
   /** W3C Trace Context of the client's request. */
   readonly traceparent?: string | undefined;
+}
+
+export interface CommandRecord extends Command, Journal<CommandSettledEntry> {
+  readonly kind: 'command';
+  readonly account_id: string;
   readonly operation_ids: readonly string[];
   /** The command was sent at this time by our clock, ISO 8601. */
   readonly sent_at: string;
@@ -45,25 +49,31 @@ export function decideSettlement(
   return settled(command, { outcome: outcomeOf(missing, known), operations: known, missing }, nowMs);
 }
 
-/** The record of a command that has ended without an operation. It has one entry, which becomes its event. */
-export function endedWithoutOperations(
-  command: Pick<
-    CommandRecord,
-    'account_id' | 'project_id' | 'request_id' | 'client_id' | 'call' | 'traceparent'
-  >,
-  outcome: SettlementOutcome,
+export interface Sent extends Command {
+  readonly account_id: string;
+}
+
+/** The record of a command that has started these operations, and settles at the deadline at the latest. */
+export function startedCommand(
+  sent: Sent,
+  operation_ids: readonly string[],
   nowMs: number,
+  deadline_at_ms: number,
 ): CommandRecord {
-  const record: CommandRecord = {
+  return {
     kind: 'command',
     ...EMPTY_JOURNAL,
-    ...command,
-    operation_ids: [],
+    ...sent,
+    operation_ids,
     sent_at: isoTimeOf(nowMs),
-    deadline_at_ms: nowMs,
+    deadline_at_ms,
     is_settled: false,
   };
-  return settled(record, { outcome, operations: [], missing: [] }, nowMs);
+}
+
+/** The record of a command that has ended without an operation. It has one entry, which becomes its event. */
+export function endedWithoutOperations(sent: Sent, outcome: SettlementOutcome, nowMs: number): CommandRecord {
+  return settled(startedCommand(sent, [], nowMs, nowMs), { outcome, operations: [], missing: [] }, nowMs);
 }
 
 function settled(

@@ -2,7 +2,7 @@
 
 import type { AccountRecord } from './account-record.ts';
 import type { CommandRecord } from './command-record.ts';
-import { type Journal, pendingEntries } from './journal.ts';
+import { isPending, type Journal, pendingEntries } from './journal.ts';
 import type { BranchEntry, CommandOrigin, ComputeChangedEntry } from './journal-entries.ts';
 import { isOpen, isUnderived, type OperationRecord } from './operation-record.ts';
 import type { ProjectRecord } from './project-record.ts';
@@ -66,9 +66,14 @@ export function hasWork(record: JournalRecord): boolean {
   if (record.kind === 'branch') return false;
   if (record.kind === 'compute')
     return pendingEntries(record).some(({ action }) => action === 'apply_config');
-  if (record.published < record.revision) return true;
+  if (isPending(record)) return true;
   if (record.kind === 'command') return !record.is_settled;
   return record.kind === 'operation' && (isOpen(record) || isUnderived(record));
+}
+
+/** Says whether something of the record is left to publish or to derive. */
+export function isBehind(record: JournalRecord): boolean {
+  return isPending(record) || isUnderived(record);
 }
 
 /** Says how far a record is acknowledged: its entries up to `through` are published, and up to `derived` also derived. */

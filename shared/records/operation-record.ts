@@ -4,7 +4,7 @@
  * an event.
  */
 
-import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
+import { append, EMPTY_JOURNAL, isPending, type Journal, withEventId } from './journal.ts';
 import {
   type CommandOrigin,
   type ObservedBy,
@@ -282,16 +282,18 @@ export function isGivenUp({ status, watch_ended, entries }: OperationRecord): bo
 
 /** Says whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
 export function isSettled(record: OperationRecord): boolean {
-  return !isOpen(record) && record.published >= record.revision;
+  return !isOpen(record) && !isPending(record);
 }
 
-/** Returns the revision up to which everything that derives from the operation is recorded and published. */
-export function derivedThrough({ derived, published }: OperationRecord): number {
+type Derived = Pick<OperationRecord, 'published' | 'derived'>;
+
+/** Returns the revision up to which everything that derives from the record is recorded and published. */
+export function derivedThrough({ derived, published }: Derived): number {
   return derived ?? published;
 }
 
 /** Says whether something derives from entries that are published already, and is not published itself. */
-export function isUnderived(record: OperationRecord): boolean {
+export function isUnderived(record: Derived): boolean {
   return derivedThrough(record) < record.published;
 }
 
