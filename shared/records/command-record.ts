@@ -49,7 +49,7 @@ export function decideSettlement(
   return settled(command, { outcome: outcomeOf(missing, known), operations: known, missing }, nowMs);
 }
 
-export interface Sent extends Command {
+interface Sent extends Command {
   readonly account_id: string;
 }
 

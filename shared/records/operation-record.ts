@@ -246,10 +246,13 @@ export function decideWatchEnd(
   return { ...recorded, watch_ended: true, ...append(recorded, entry) };
 }
 
+/** How long the operation has been open, the threshold that it has passed, and what that rests on. */
+export type Stall = Pick<StalledEntry, 'threshold_ms' | 'open_ms' | 'usual_duration'>;
+
 /** Returns the record with the event that says that its operation has been open for longer than `threshold_ms`. */
 export function decideStall(
   recorded: OperationRecord,
-  stall: Pick<StalledEntry, 'threshold_ms' | 'open_ms' | 'usual_duration'> & { readonly nowMs: number },
+  stall: Stall & { readonly nowMs: number },
 ): OperationRecord {
   const { threshold_ms, open_ms, usual_duration, nowMs } = stall;
   const revision = recorded.revision + 1;
