@@ -37,8 +37,6 @@ export interface ComputeRecord extends Journal<ComputeChangedEntry> {
   readonly state: ComputeState;
   /** Counts the Compute State Changed events of the compute. */
   readonly sequence: number;
-  /** Short names of the last operations that have changed the state, the newest at the end. */
-  readonly applied: readonly string[];
   /** The state began at this time by the upstream's clock, as received. It is undefined when that is not known. */
   readonly state_since?: string | undefined;
   /** The operation that brought the state. It is undefined when the state was read and not derived. */

@@ -220,7 +220,6 @@ const computeItem = z.object({
   branch_id: z.string().optional(),
   state: z.enum(['active', 'idle']),
   sequence: z.number().int().nonnegative(),
-  applied: z.array(z.string()).default([]),
   state_since: z.string().optional(),
   state_operation: z
     .object({ operation_id: z.string(), action: z.string(), created_at: z.string() })

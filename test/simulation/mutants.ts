@@ -204,7 +204,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a-compute-changes-twice',
     mistake: 'an operation that was derived before a crash changes its compute again',
     file: 'shared/records/compute-state.ts',
-    find: 'return applied.includes(shortNameOf(operation_id));',
-    replace: 'return applied.length < 0 && operation_id === shortNameOf(operation_id);',
+    find: 'return entries.some((entry) => entry.operation_id === operation_id);',
+    replace: 'return entries.length < 0 && operation_id === undefined;',
   },
 ];
