@@ -4,9 +4,12 @@
  * an event.
  */
 
+import * as z from 'zod';
 import { append, EMPTY_JOURNAL, isPending, type Journal, withEventId } from './journal.ts';
 import {
   type CommandOrigin,
+  commandOrigin,
+  type Fields,
   type ObservedBy,
   type OperationEntry,
   type ReadingFields,
@@ -119,41 +122,45 @@ function goesBack(recorded: Dated, reading: Dated): boolean {
 }
 
 /** `sequence` counts the operation's State Changed events, `revision` all its journal entries. */
-export interface OperationRecord extends OperationState, Journal<OperationEntry> {
-  readonly kind: 'operation';
-  readonly account_id: string;
-  readonly project_id: string;
-  readonly operation_id: string;
-  readonly action: string;
-  readonly branch_id?: string | undefined;
-  readonly endpoint_id?: string | undefined;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly sequence: number;
+export const operationFields = {
+  kind: z.literal('operation'),
+  account_id: z.string(),
+  project_id: z.string(),
+  operation_id: z.string(),
+  action: z.string(),
+  branch_id: z.string().optional(),
+  endpoint_id: z.string().optional(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  status: z.string(),
+  failures_count: z.number(),
+  sequence: z.number().int().nonnegative(),
   /**
    * What derives from the entries up to this revision is recorded and published. When it is absent, that is so for all
    * entries that are acknowledged.
    */
-  readonly derived?: number | undefined;
+  derived: z.number().int().nonnegative().optional(),
   /** This status was first observed at this time by our clock, ISO 8601. */
-  readonly status_observed_at: string;
+  status_observed_at: z.string(),
   /**
    * It is true when the bridge has stopped following the operation. It is false again when the operation changes
    * after all.
    */
-  readonly watch_ended: boolean;
+  watch_ended: z.boolean().default(false),
   /** This command through the bridge started the operation. It is undefined when no such command is known. */
-  readonly command?: CommandOrigin | undefined;
+  command: commandOrigin.optional(),
   /**
    * It is set on an operation that creates a branch: these operations of the branch were started with it. It is
    * undefined for every other operation, and for a creation that restores a branch.
    */
-  readonly started_with?: readonly string[] | undefined;
+  started_with: z.array(z.string()).optional(),
   /** The transfer with this number took the operation to another account, where it goes on. Nothing is recorded here any more. */
-  readonly moved_by?: number | undefined;
+  moved_by: z.number().int().positive().optional(),
   /** It is the largest stall threshold that was published, in milliseconds. */
-  readonly stalled_threshold_ms?: number | undefined;
-}
+  stalled_threshold_ms: z.number().optional(),
+};
+
+export interface OperationRecord extends Fields<typeof operationFields>, Journal<OperationEntry> {}
 
 /** Says which operations become events although they are older than the bridge's first sight of their account. */
 export type Backfill = 'open' | 'all' | 'none';
