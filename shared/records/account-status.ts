@@ -62,7 +62,7 @@ export type AccountTrouble = z.output<typeof trouble>;
  * At most this many unread projects are named. People do not read a longer list, and the item is billed by the
  * kilobyte.
  */
-export const UNREAD_MAX = 20;
+const UNREAD_MAX = 20;
 
 /** The status of an account, but for its points, which are stored in a shorter form. */
 export const statusFields = z.object({
