@@ -128,7 +128,12 @@ const projectItem = z.object({
 export const accountItem = z.object({ ...journalFields, ...accountFields });
 const commandItem = z.object({ ...journalFields, ...commandFields });
 const branchItem = z.object({ ...journalFields, ...branchFields, command });
-const computeItem = z.object({ ...journalFields, ...computeFields });
+const computeItem = z.object({
+  ...journalFields,
+  ...computeFields,
+  /** An earlier edition, which runs beside this one during a deployment, writes here which operations have changed the compute. */
+  applied: z.array(z.string()).optional(),
+});
 
 /** Each kind of record has these attributes. */
 export const RECORD_ATTRIBUTES = {
