@@ -4,15 +4,10 @@
  * and never before them.
  */
 
-import { type SettleDeps, settleCommands } from '../../../shared/protocol/record-derived.ts';
-import {
-  isBehind,
-  type RelayDeps,
-  type RelayReport,
-  relayRecords,
-} from '../../../shared/protocol/relay-records.ts';
+import { settleCommands } from '../../../shared/protocol/record-derived.ts';
+import { type RelayDeps, type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { isJournalFull, oldestFirst, oldestPendingMs } from '../../../shared/records/journal.ts';
-import type { JournalRecord } from '../../../shared/records/journal-record.ts';
+import { isBehind, type JournalRecord } from '../../../shared/records/journal-record.ts';
 import {
   decideWatchEnd,
   isOpen,
@@ -63,7 +58,7 @@ const WATCHED_AFTER_LOSS_MS = DAY_MS;
 /** This many watches are ended at once. */
 const WATCHES_AT_ONCE = 8;
 
-export interface LeftoverDeps extends RelayDeps, SettleDeps {
+export interface LeftoverDeps extends RelayDeps {
   readonly store: BridgeStore;
   readonly planner: PollPlanner;
   readonly clock: Clock;
