@@ -274,8 +274,9 @@ async function conclude(
   { outcome, sent }: Delivery,
 ): Promise<'goes on'> {
   if (outcome.kind === 'held') {
-    await hold(deps, command, { ...outcome, pauseMs: pauseAfter(outcome, line, deps.clock.now()) });
+    // From here on the command is not lost with this process, which may have no time for more.
     await deps.queue.changeCommand(returnToLine(command));
+    await hold(deps, command, { ...outcome, pauseMs: pauseAfter(outcome, line, deps.clock.now()) });
     // What holds the project may have ended meanwhile. Its wake found the command `sent` and changed nothing.
     return 'goes on';
   }

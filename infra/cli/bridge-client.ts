@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
+import { oneLine } from '../../shared/runtime/foreign-text.ts';
 import { UsageError } from '../process/command.ts';
 import { type Surroundings, within } from '../process/surroundings.ts';
 import type { Connection, FindConnection } from './connection.ts';
@@ -179,7 +180,8 @@ const problem = z.looseObject({ detail: z.string().optional(), message: z.string
 /** The bridge's own refusals are problem documents, which say what to do; those of the upstream have a message. */
 function sentenceOf(url: string, { status, json }: BridgeAnswer): string {
   const { detail, message } = problem.safeParse(json).data ?? {};
-  const said = detail ?? message;
+  const words = detail ?? message;
+  const said = words && oneLine(words);
   const answered = `The bridge at ${url} answered ${status}`;
   if (status === 401) return `${answered}${said === undefined ? '.' : `: ${said}`} ${NEW_TOKEN}`;
   if (said !== undefined) return `${answered}: ${said}`;

@@ -47,7 +47,9 @@ export function rowPrinter<Row>(
       .trimEnd();
   return (rows) => {
     if (rows.length === 0) return;
-    const table = rows.map((row) => cellsOf.map((cellOf) => String(cellOf(row) ?? '-')));
+    const table = rows.map((row) =>
+      cellsOf.map((cellOf) => String(cellOf(row) ?? '-').replaceAll(/\s/g, ' ')),
+    );
     if (widths === undefined) {
       widths = headings.map((heading, place) =>
         Math.max(...[heading, ...table.map((cells) => cells[place] ?? '')].map(lengthOf)),

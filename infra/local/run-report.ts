@@ -3,6 +3,7 @@
  * went wrong, and after Ctrl-C what happened.
  */
 
+import { counted } from '../../shared/runtime/counted.ts';
 import { oneLine } from '../../shared/runtime/foreign-text.ts';
 import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 import type { LocalAws } from './aws/local-aws.ts';
@@ -200,12 +201,12 @@ export function createRunSummary(): RunSummary {
       const { detected_after_p50_ms: median, detected_after_p95_ms: most } = found;
       const byStatus = [...statuses].map(([status, count]) => `${count} ${oneLine(status)}`).join(', ');
       return [
-        `${found.event_count} events of ${found.project_count} ${found.project_count === 1 ? 'project' : 'projects'}${byStatus === '' ? '' : `: ${byStatus}`}`,
-        `${found.repetition_count} ${found.repetition_count === 1 ? 'repetition' : 'repetitions'} of an event, with the same id`,
+        `${counted(found.event_count, 'event')} of ${counted(found.project_count, 'project')}${byStatus === '' ? '' : `: ${byStatus}`}`,
+        `${counted(found.repetition_count, 'repetition')} of an event, with the same id`,
         ...(median === undefined || most === undefined
           ? []
           : [`detected after ${seconds(median)} in the median, ${seconds(most)} in 95 of 100 cases`]),
-        `${found.request_count} requests, ${found.requests_per_minute} a minute, ${found.throttled_count} of them throttled`,
+        `${counted(found.request_count, 'request')}, ${found.requests_per_minute} a minute, ${found.throttled_count} of them throttled`,
       ];
     },
   };

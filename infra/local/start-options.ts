@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { HELD_PLACES_MAX } from '../../shared/config/api-config.ts';
 import { REQUESTS_PER_MINUTE_MAX } from '../../shared/rates/account-rate.ts';
 import type { Backfill } from '../../shared/records/operation-record.ts';
+import { counted } from '../../shared/runtime/counted.ts';
 import {
   parseDuration,
   parseInteger,
@@ -98,7 +99,7 @@ export interface SimulatedUpstream {
 /** Its name tells a world from every other one. */
 export function simulatedName({ seed, projectCount, trouble }: SimulatedUpstream): string {
   const kind = trouble === undefined ? ', calm' : trouble === 1 ? '' : `, trouble ${trouble}`;
-  return `simulated, seed ${seed}, ${projectCount} projects${kind}`;
+  return `simulated, seed ${seed}, ${counted(projectCount, 'project')}${kind}`;
 }
 
 interface RealUpstream {

@@ -1,6 +1,7 @@
 /** Runs the simulated service alone, for any client. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
+import { counted } from '../../shared/runtime/counted.ts';
 import { scaledClock, withDeadline } from '../process/surroundings.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type LocalUpstream, startUpstream } from './start-upstream.ts';
@@ -44,7 +45,7 @@ function headerLines(
   { baseUrl }: LocalUpstream,
 ): string[] {
   return [
-    `Simulated service, seed ${seed}, ${projectCount} projects, speed ${speed}; Ctrl-C ends it`,
+    `Simulated service, seed ${seed}, ${counted(projectCount, 'project')}, speed ${speed}; Ctrl-C ends it`,
     `  base URL  ${baseUrl}`,
     `  key       ${apiKey}`,
     `  try       KEY=${apiKey}`,

@@ -7,7 +7,6 @@
 import type { ApiAccount } from '../config/api-config.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
-import type { OperationsReader } from '../protocol/record-derived.ts';
 import type { Operation, OperationRecord } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError, toError } from '../runtime/errors.ts';
@@ -43,7 +42,7 @@ interface OpenWorkFinder {
 
 interface LockReaders {
   readonly work: OpenWorkFinder;
-  readonly recording: { readonly store: OperationsReader };
+  readonly recording: Pick<RecordCommandDeps, 'store'>;
 }
 
 /** The upstream answers 423 while an operation is in one of these statuses (docs/upstream.md, "Lock"). */
@@ -266,7 +265,6 @@ export function upstreamAccount(
   };
   const store = createBridgeStore(table, account_id, clock, noteUnreadable);
   const recording = {
-    accountId: account_id,
     bus,
     store,
     upstream: createUpstreamClient({ ...upstream, baseUrl }),

@@ -13,28 +13,27 @@ import {
   subjectsOf,
   unknownOperations,
 } from '../records/derivations.ts';
-import { isJournalFull } from '../records/journal.ts';
+import { isJournalFull, isPending } from '../records/journal.ts';
 import type { BranchRecord, DerivedRecord } from '../records/journal-record.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
+import type { BridgeStore } from '../store/bridge-store.ts';
 import { keyOf } from '../store/items.ts';
 import { branchKey, computeKey } from '../store/keys.ts';
-import type { DerivedRead, OperationsRead } from '../store/records.ts';
-import type { Key } from '../store/table.ts';
-import type { RecordWriter } from './record-operation.ts';
+import type { DerivedRead } from '../store/records.ts';
+import { type Key, keyText } from '../store/table.ts';
 
-export interface OperationsReader {
-  /** Resolves to those of the project's operations that have records. */
-  readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
-}
-
-export interface SettleDeps {
-  readonly store: OperationsReader & RecordWriter;
+export interface DeriveDeps {
+  readonly store: BridgeStore;
   readonly clock: Clock;
+  readonly telemetry: Telemetry;
 }
+
+/** Neither settling nor deciding writes a line of the log. */
+type QuietDeps = Omit<DeriveDeps, 'telemetry'>;
 
 /** At most this many commands are looked at concurrently. Each needs a read and perhaps a write. */
 const COMMANDS_AT_ONCE = 8;
@@ -45,7 +44,7 @@ const COMMANDS_AT_ONCE = 8;
  * `signal` is aborted, no further command is looked at, and the next invocation settles the others.
  */
 export async function settleCommands(
-  deps: SettleDeps,
+  deps: QuietDeps,
   commands: readonly CommandRecord[],
   known: ReadonlyMap<string, OperationRecord> = new Map(),
   signal?: AbortSignal,
@@ -61,7 +60,7 @@ export async function settleCommands(
 }
 
 async function settleIfEnded(
-  { store, clock }: SettleDeps,
+  { store, clock }: QuietDeps,
   command: CommandRecord,
   known: ReadonlyMap<string, OperationRecord>,
 ): Promise<CommandRecord | undefined> {
@@ -74,14 +73,9 @@ async function settleIfEnded(
   return (await store.record(next, command.revision)) === 'recorded' ? next : undefined;
 }
 
-interface NextDeps {
-  readonly store: OperationsReader;
-  readonly clock: Clock;
-}
-
 /** Resolves to undefined when nothing is known of the branch or compute, and to `recorded` when nothing changes. */
 async function nextDerived(
-  deps: NextDeps,
+  deps: QuietDeps,
   subject: Subject,
   known: readonly OperationRecord[],
   recorded: DerivedRecord | undefined,
@@ -114,7 +108,7 @@ function neighboursOf(
  * turn, also when the operation has left it since, as a process would that knew no more.
  */
 async function nextBranch(
-  { store, clock }: NextDeps,
+  { store, clock }: QuietDeps,
   { project_id, operations: news }: Subject,
   operations: readonly OperationRecord[],
   recorded: BranchRecord | undefined,
@@ -140,16 +134,6 @@ async function nextBranch(
 function noted(branch: BranchRecord): BranchRecord {
   const revision = branch.revision + 1;
   return { ...branch, revision, published: revision };
-}
-
-export interface DerivedStore extends OperationsReader, RecordWriter {
-  readDerived(keys: readonly Key[]): Promise<DerivedRead>;
-}
-
-export interface DeriveDeps {
-  readonly store: DerivedStore;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
 }
 
 /** What derives from some operations of one branch or compute. */
@@ -187,23 +171,19 @@ export async function recordDerived(
 ): Promise<readonly Derived[]> {
   const subjects = subjectsOf(operations);
   if (subjects.length === 0) return [];
-  const known = distinctOf([...around, ...operations]);
-  const read = await readSubjects(deps, subjects);
+  // Of several readings of one operation the last one counts.
+  const read = [...around, ...operations].map((operation) => [keyText(keyOf(operation)), operation] as const);
+  const known = [...new Map(read).values()];
+  const stored = await readSubjects(deps, subjects);
   const outcomes = new Map<Subject, Outcome>();
   const recordOne = async (subject: Subject) => {
-    outcomes.set(subject, await recordSubject(deps, subject, known, read));
+    outcomes.set(subject, await recordSubject(deps, subject, known, stored));
   };
   await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, recordOne, signal);
   return subjects.map((subject) => ({
     operations: subject.operations,
     ...(outcomes.get(subject) ?? UNSURE),
   }));
-}
-
-/** Keeps the last of several readings of one operation. */
-function distinctOf(operations: readonly OperationRecord[]): readonly OperationRecord[] {
-  const nameOf = ({ project_id, operation_id }: OperationRecord) => `${project_id}\n${operation_id}`;
-  return [...new Map(operations.map((operation) => [nameOf(operation), operation])).values()];
 }
 
 /** Returns undefined when the table could not be read. */
@@ -229,8 +209,9 @@ async function recordSubject(
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     if (read === undefined) return UNSURE;
     // An item that this version cannot read is left as it is, and holds up no operation.
-    if (read.unreadable.some((key) => isSame(key, keyOfSubject(subject)))) return NOTHING;
-    const recorded = recordIn(read, subject);
+    const name = keyText(keyOfSubject(subject));
+    if (read.unreadable.some((key) => keyText(key) === name)) return NOTHING;
+    const recorded = read.records.find((record) => keyText(keyOf(record)) === name);
     // The bus takes some of its entries first, and the next relay derives again.
     if (recorded !== undefined && isJournalFull(recorded)) return { record: recorded, isSure: false };
     const result = await tryRecord(deps, subject, known, recorded);
@@ -259,18 +240,6 @@ async function tryRecord(
   }
 }
 
-function recordIn({ records }: DerivedRead, subject: Subject): DerivedRecord | undefined {
-  return records.find((record) => isSame(keyOf(record), keyOfSubject(subject)));
-}
-
 function keyOfSubject({ kind, account_id, project_id, id }: Subject): Key {
   return kind === 'branch' ? branchKey(account_id, project_id, id) : computeKey(account_id, project_id, id);
-}
-
-function isPending({ published, revision }: DerivedRecord): boolean {
-  return published < revision;
-}
-
-function isSame(a: Key, b: Key): boolean {
-  return a.pk === b.pk && a.sk === b.sk;
 }

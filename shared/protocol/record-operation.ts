@@ -4,7 +4,6 @@
  */
 
 import { isJournalFull } from '../records/journal.ts';
-import type { JournalRecord } from '../records/journal-record.ts';
 import {
   decideNextRecord,
   isOpen,
@@ -13,31 +12,14 @@ import {
   type ReadingContext,
 } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { RecordResult } from '../store/records.ts';
+import type { BridgeStore } from '../store/bridge-store.ts';
 import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';
 
-export interface RecordWriter {
-  /**
-   * Makes one conditional write of one item. `expectedRevision` is the revision that was read, and undefined when
-   * there was no record. Resolves to `conflict` when the record has changed since then, and nothing was written.
-   * Rejects when the outcome is unknown.
-   */
-  record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult>;
-}
-
-export interface OperationReader {
-  /**
-   * Resolves to undefined when there is no record of it. Rejects with `UnreadableItemError` when the record cannot be
-   * read.
-   */
-  readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined>;
-}
-
-export interface OrderedReadDeps {
+interface OrderedReadDeps {
   readonly clock: Clock;
-  readonly store: OperationReader;
+  readonly store: BridgeStore;
   readonly upstream: UpstreamClient;
   readonly signal?: AbortSignal | undefined;
 }
@@ -95,17 +77,13 @@ async function readUpstream(
 /** Two pollers that race for one operation need two attempts; two more allow for throttled writes. */
 const ATTEMPTS_MAX = 4;
 
-export interface RecordDeps {
-  readonly clock: Clock;
-  readonly upstream: UpstreamClient;
-  readonly store: RecordWriter & OperationReader;
+export interface RecordDeps extends OrderedReadDeps {
   /** `recorded` is undefined when the operation is met for the first time. */
   readonly contextOf: (
     recorded: OperationRecord | undefined,
     reading: Operation,
     requestedMs: number,
   ) => ReadingContext;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export type RecordOutcome =
@@ -141,7 +119,8 @@ export async function recordOperation(
     );
     if (next === undefined) return asStored(state.recorded);
     if (state.recorded !== undefined && isJournalFull(state.recorded)) return deferred(state.recorded);
-    const result = await tryRecord(deps, next, state.recorded?.revision);
+    // When the reply was lost, the write may have been applied, so the item is read again as after a conflict.
+    const result = await deps.store.record(next, state.recorded?.revision).catch(() => 'unknown' as const);
     if (result === 'recorded') return { kind: 'recorded', record: next };
     if (attempt === ATTEMPTS_MAX) return { kind: 'unresolved' };
     const stored = await readRecorded(deps, reading);
@@ -161,22 +140,6 @@ function isShownBy(
 ): recorded is OperationRecord {
   const [own, stored] = [next.entries.at(-1)?.id, recorded?.entries.at(-1)?.id];
   return own !== undefined && own === stored;
-}
-
-/**
- * Resolves to `unknown` when the reply was lost and the write may have been applied, so that the item must be read
- * again.
- */
-async function tryRecord(
-  { store }: RecordDeps,
-  next: OperationRecord,
-  expectedRevision: number | undefined,
-): Promise<RecordResult | 'unknown'> {
-  try {
-    return await store.record(next, expectedRevision);
-  } catch {
-    return 'unknown';
-  }
 }
 
 /**

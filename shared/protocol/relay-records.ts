@@ -5,34 +5,21 @@
  */
 
 import { BUS_RESTS, type EventBus } from '../events/event-bus.ts';
-import { type BusEvent, renderEvent } from '../events/render-event.ts';
+import { renderEvent } from '../events/render-event.ts';
 import {
   type AcknowledgementPlan,
-  type EntryOutcome,
   groupForRelay,
   pendingEntries,
   planAcknowledgement,
 } from '../records/journal.ts';
 import type { JournalEntry } from '../records/journal-entries.ts';
-import { type Acknowledged, acknowledged, type JournalRecord } from '../records/journal-record.ts';
+import { type Acknowledged, acknowledged, isBehind, type JournalRecord } from '../records/journal-record.ts';
 import { derivedThrough, isUnderived, type OperationRecord } from '../records/operation-record.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
 import { keyOf } from '../store/items.ts';
+import { keyText } from '../store/table.ts';
 import { type DeriveDeps, recordDerived } from './record-derived.ts';
-
-interface RelayLedger {
-  /** Returns the record with everything that this process has acknowledged since the record was read. */
-  asKnown<R extends JournalRecord>(record: R): R;
-  /** Returns `false` when another loop of this process is publishing this record's entries and will acknowledge them. */
-  claim(record: JournalRecord): boolean;
-  release(record: JournalRecord): void;
-  noteAcknowledged(record: JournalRecord, counted: Acknowledged): void;
-  /** Notes that the bus was sent entries of the record and did not say that it took them. It may have taken them. */
-  noteTried(record: JournalRecord): void;
-  wasTried(record: JournalRecord): boolean;
-}
 
 /**
  * At most this many acknowledgements are remembered. They take about a minute, and a poll takes seconds, so no loop
@@ -47,30 +34,33 @@ const TRIED_MAX = 10_000;
  * Creates the ledger of one invocation. A longer memory would be wrong after the table is restored to an earlier
  * point: entries that are unpublished again would be held back. `tried` is kept for longer, since it decides nothing but an order.
  */
-export function createRelayLedger(tried: Set<string> = new Set()): RelayLedger {
+export function createRelayLedger(tried: Set<string> = new Set()) {
   const claimed = new Set<string>();
   const countedOf = new Map<string, Acknowledged>();
   return {
-    asKnown(record) {
+    /** Returns the record with everything that this process has acknowledged since the record was read. */
+    asKnown<R extends JournalRecord>(record: R): R {
       const known = countedOf.get(idOf(record));
       const through = Math.min(known?.through ?? 0, record.revision);
       if (known === undefined || through <= record.published) return record;
       return acknowledged(record, { through, derived: Math.min(known.derived, through) });
     },
-    claim(record) {
+    /** Returns `false` when another loop of this process is publishing this record's entries and will acknowledge them. */
+    claim(record: JournalRecord): boolean {
       const id = idOf(record);
       if (claimed.has(id)) return false;
       claimed.add(id);
       return true;
     },
-    noteTried(record) {
+    /** Notes that the bus was sent entries of the record and did not say that it took them. It may have taken them. */
+    noteTried(record: JournalRecord): void {
       tried.add(idOf(record));
       const [oldest] = tried;
       if (tried.size > TRIED_MAX && oldest !== undefined) tried.delete(oldest);
     },
-    wasTried: (record) => tried.has(idOf(record)),
-    release: (record) => void claimed.delete(idOf(record)),
-    noteAcknowledged(record, counted) {
+    wasTried: (record: JournalRecord) => tried.has(idOf(record)),
+    release: (record: JournalRecord) => void claimed.delete(idOf(record)),
+    noteAcknowledged(record: JournalRecord, counted: Acknowledged): void {
       const id = idOf(record);
       const { through = 0, derived = 0 } = countedOf.get(id) ?? {};
       // Deleting the key first keeps the map in the order of the latest acknowledgements.
@@ -86,17 +76,10 @@ export function createRelayLedger(tried: Set<string> = new Set()): RelayLedger {
   };
 }
 
-function idOf(record: JournalRecord): string {
-  const { pk, sk } = keyOf(record);
-  return `${pk}\n${sk}`;
-}
-
-/** Publishing needs these methods of the store. */
-export type RelayStore = BridgeStore;
+type RelayLedger = ReturnType<typeof createRelayLedger>;
 
 export interface RelayDeps extends DeriveDeps {
   readonly bus: EventBus;
-  readonly store: RelayStore;
   /** Everything in this process that publishes shares this ledger. It is undefined when nothing else publishes. */
   readonly ledger?: RelayLedger | undefined;
   /** It is called with each entry that the bus has accepted and that is acknowledged. */
@@ -155,14 +138,10 @@ export async function relayRecords(
   const given = records.map((record) => deps.ledger.asKnown(record));
   const relayed = given.filter((record) => !isBehind(record)).map(untouched);
   for (const [place, slice] of slicesOf(deps, given).entries()) {
-    if (place > 0 && isStopped(signal)) relayed.push(...slice.flat().map(untouched));
+    if (place > 0 && signal?.aborted) relayed.push(...slice.flat().map(untouched));
     else relayed.push(...(await relaySlice(deps, slice, [...around, ...operationsIn(given)], signal)));
   }
   return report(relayed);
-}
-
-function isStopped(signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true;
 }
 
 /** Each slice is as many calls as are under way at once. What the bus may have taken already comes last. */
@@ -173,11 +152,6 @@ function slicesOf({ ledger }: Deps, records: readonly JournalRecord[]): readonly
   for (let place = 0; place < groups.length; place += PUBLISH_CALLS_AT_ONCE)
     slices.push(groups.slice(place, place + PUBLISH_CALLS_AT_ONCE).map((group) => [...group]));
   return slices;
-}
-
-/** Says whether something of the record is left to publish or to derive. */
-export function isBehind(record: JournalRecord): boolean {
-  return record.published < record.revision || (record.kind === 'operation' && isUnderived(record));
 }
 
 /** Records that another loop of this process is publishing are left to it. */
@@ -195,8 +169,7 @@ async function relaySlice(
     await forEachConcurrently(claimed, PUBLISH_CALLS_AT_ONCE, async (group) => {
       for (const each of await sendGroup(deps, group)) sent.set(each.record, each);
     });
-    const mayDerive = !isStopped(signal);
-    const derived = mayDerive ? await deriveFrom(deps, [...sent.values()], around, signal) : undefined;
+    const derived = signal?.aborted ? undefined : await deriveFrom(deps, [...sent.values()], around, signal);
     const relayed = await Promise.all(
       [...sent.values()].map((each) => acknowledgeSent(deps, each, derived?.sure ?? new Set())),
     );
@@ -215,10 +188,7 @@ async function sendGroup(deps: Deps, group: readonly JournalRecord[]): Promise<r
   const items = pending.flatMap(({ record, entries }) =>
     entries.map((entry) => ({ record, entry, event: renderEvent(record, entry) })),
   );
-  const outcomes = await sendAll(
-    bus,
-    items.map(({ event }) => event),
-  );
+  const outcomes = items.length === 0 ? [] : await bus.publish(items.map(({ event }) => event));
   const answered = items.map((item, index) => ({
     ...item,
     outcome: outcomes[index] ?? { kind: 'retry' as const, code: 'NoResult' },
@@ -231,10 +201,6 @@ async function sendGroup(deps: Deps, group: readonly JournalRecord[]): Promise<r
     const acceptedEntries = accepted.map(({ entry }) => entry);
     return { record, ...planAcknowledgement(own), acceptedEntries, sentCount: own.length };
   });
-}
-
-async function sendAll(bus: EventBus, events: readonly BusEvent[]): Promise<readonly EntryOutcome[]> {
-  return events.length === 0 ? [] : bus.publish(events);
 }
 
 interface DerivedFrom {
@@ -256,17 +222,12 @@ async function deriveFrom(
   const relayed: Relayed[] = [];
   for (const slice of slicesOf(deps, records)) relayed.push(...(await relaySlice(deps, slice, [], signal)));
   // One that another loop is publishing may fail there.
-  const behind = new Set(relayed.filter(({ record }) => isBehind(record)).map(keyIn));
+  const behind = new Set(relayed.filter(({ record }) => isBehind(record)).map(({ record }) => idOf(record)));
   const unsure = derived.filter(
-    ({ record, isSure }) => !isSure || (record !== undefined && behind.has(keyIn({ record }))),
+    ({ record, isSure }) => !isSure || (record !== undefined && behind.has(idOf(record))),
   );
   const waiting = new Set<JournalRecord>(unsure.flatMap(({ operations }) => operations));
   return { sure: new Set(ready.filter((operation) => !waiting.has(operation))), relayed };
-}
-
-function keyIn({ record }: { readonly record: JournalRecord }): string {
-  const { pk, sk } = keyOf(record);
-  return `${pk}\n${sk}`;
 }
 
 function isWhollySent({ record, through = record.published }: Sent): boolean {
@@ -284,7 +245,7 @@ async function acknowledgeSent(
   sure: ReadonlySet<JournalRecord>,
 ): Promise<Relayed> {
   const derived = record.kind !== 'operation' || sure.has(record) ? through : derivedThrough(record);
-  const isNothingNew = through === record.published && derived <= derivedThroughOf(record);
+  const isNothingNew = through === record.published && derived <= derivedThrough(record);
   if (isNothingNew) return untouched(record);
   try {
     for (const { entry, code } of park) await parkEntry(deps, record, { entry, code });
@@ -302,10 +263,6 @@ async function acknowledgeSent(
     deps.telemetry.log('warn', 'acknowledgement.unknown', { reason: toError(error).name });
     return untouched(record);
   }
-}
-
-function derivedThroughOf(record: JournalRecord): number {
-  return record.kind === 'operation' ? derivedThrough(record) : record.published;
 }
 
 function untouched(record: JournalRecord): Relayed {
@@ -337,4 +294,8 @@ function report(relayed: readonly Relayed[]): RelayReport {
     underivedCount: operationsIn(relayed.map(({ record }) => record)).filter(isUnderived).length,
     records: relayed.map(({ record }) => record),
   };
+}
+
+function idOf(record: JournalRecord): string {
+  return keyText(keyOf(record));
 }

@@ -1,32 +1,37 @@
 /** Decides the record of one account: since when the bridge watches it, and whether the upstream answers for it. */
 
+import * as z from 'zod';
 import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
-import type {
-  AccountEntry,
-  AccountHealthEntry,
-  AccountWatchedEntry,
-  DegradedReason,
+import {
+  type AccountEntry,
+  type AccountHealthEntry,
+  type AccountWatchedEntry,
+  accountHealthEntry,
+  type DegradedReason,
+  type Fields,
 } from './journal-entries.ts';
-import { isoTimeOf, type Timestamp } from './time.ts';
-import type { Usage } from './usage.ts';
+import { isoTimeOf, type Timestamp, timestamp } from './time.ts';
+import { usageSchema } from './usage.ts';
 
-export interface AccountRecord extends Journal<AccountEntry> {
-  readonly kind: 'account';
-  readonly account_id: string;
+export const accountFields = {
+  kind: z.literal('account'),
+  account_id: z.string(),
   /**
    * The first request that was ever answered left at this time, or the answer showed it where that is earlier.
    * Operations that were created before it are history.
    */
-  readonly boot_at: Timestamp;
+  boot_at: timestamp,
   /** It is true when all projects were listed once. From then on, a project that appears is news. */
-  readonly is_listed: boolean;
+  is_listed: z.boolean(),
   /** Every project was read for the first time by then. Accounts of earlier versions lack it. */
-  readonly watched_at?: string | undefined;
+  watched_at: z.string().optional(),
   /** It is undefined while the account is healthy. */
-  readonly degraded_reason?: DegradedReason | undefined;
+  degraded_reason: accountHealthEntry.shape.reason.optional(),
   /** What all projects have used together, as it was read when it was last written. */
-  readonly usage?: Usage | undefined;
-}
+  usage: usageSchema.optional().catch(undefined),
+};
+
+export interface AccountRecord extends Fields<typeof accountFields>, Journal<AccountEntry> {}
 
 export function firstAccountRecord(account_id: string, boot_at: Timestamp): AccountRecord {
   return { kind: 'account', account_id, boot_at, is_listed: false, ...EMPTY_JOURNAL };

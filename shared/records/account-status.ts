@@ -3,90 +3,106 @@
  * learned of the fields of the project list. No record depends on it.
  */
 
-import type { LearnedLimit } from '../rates/account-rate.ts';
+import * as z from 'zod';
+import type { Unchangeable } from './journal-entries.ts';
 import { isoTimeOf } from './time.ts';
 
-/** Counts the transitions that a field has shown and missed. The counts fade, so they need not be whole numbers. */
-interface HintRecall {
-  readonly foundCount: number;
-  readonly missedCount: number;
-}
+const count = z.number().nonnegative();
 
-export interface FieldEvidence {
-  readonly name: string;
-  readonly recall: HintRecall;
+const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
+
+const fieldEvidence = z.object({
+  name: z.string(),
+  /** Counts the transitions that the field has shown and missed. The counts fade, so they need not be whole numbers. */
+  recall: z.object({ foundCount: count, missedCount: count }),
   /** Counts the moves of the field that a transition caused. */
-  readonly hitCount: number;
+  hitCount: count,
   /** Counts all moves of the field. */
-  readonly moveCount: number;
-}
+  moveCount: count,
+});
 
-export interface AccountStatus {
-  readonly account_id: string;
-  /** The status was written at this time by our clock, ISO 8601. */
-  readonly written_at: string;
-  /** Every project was read completely at this time or later. It is undefined while the process has not read them all. */
-  readonly last_complete_walk_at: string | undefined;
-  /** As `last_complete_walk_at`, except that a project that was never read completely counts from when it became known. */
-  readonly unread_since?: string | undefined;
-  /**
-   * The last poll of these projects did not read them to the end. The longest unread comes first, and at most
-   * `UNREAD_MAX` are listed. It is absent when there are none.
-   */
-  readonly unread_projects?: readonly UnreadProject[] | undefined;
-  /** Counts all such projects, including those beyond `UNREAD_MAX`. */
-  readonly unread_project_count?: number | undefined;
-  /** No poll of the account has succeeded since this time, ISO 8601. It is absent when the last one did. */
-  readonly failing_since?: string | undefined;
-  /** Nothing of the account is read for this reason. It is absent when there is none. */
-  readonly trouble?: AccountTrouble | undefined;
-  readonly project_count: number;
-  readonly open_operation_count: number;
-  /** The poller may send this many requests a minute for the account. */
-  readonly requests_per_minute: number;
-  /**
-   * The oldest point comes first, and at most `POINTS_MAX` are kept. Each says what happened between two writes of
-   * the status.
-   */
-  readonly points: readonly StatusPoint[];
-  /** The poller has learned this about the upstream, and keeps it for the next invocation. */
-  readonly learned?: LearnedAccount | undefined;
-}
+export type FieldEvidence = Unchangeable<z.output<typeof fieldEvidence>>;
 
-/** The upstream refuses the key; the secret with the key cannot be read; or no poll has succeeded for minutes. */
-export const ACCOUNT_TROUBLES = ['key_rejected', 'key_unreadable', 'upstream_failing'] as const;
+/** The poller keeps this for the next invocation: its limit (`LearnedLimit`), and what the fields of the project list show. */
+const learned = z.object({
+  limit: z.object({
+    share: z.object({
+      share: z.number().gt(0).lte(1),
+      changedAtMs: count,
+      ceiling: z.number(),
+      holdMs: count,
+    }),
+    pausedUntilMs: count,
+    isProbing: z.boolean().optional(),
+  }),
+  hints: z.array(fieldEvidence),
+});
 
-export type AccountTrouble = (typeof ACCOUNT_TROUBLES)[number];
-
-export interface UnreadProject {
-  readonly project_id: string;
+const unreadProject = z.object({
+  project_id: z.string(),
   /** The project was last read completely at this time or, when it never was, became known then. ISO 8601. */
-  readonly since: string;
+  since: time,
   /** Says how its last poll ended: with a kind of upstream error, `unfinished`, `item_unreadable` or `failed`. */
-  readonly reason: string;
+  reason: z.string(),
   /**
    * Each poll of the project has failed since this time, while other requests of the account were answered. ISO 8601.
    * It is absent when a version wrote the status that did not keep it.
    */
-  readonly failing_since?: string | undefined;
-}
+  failing_since: time.optional(),
+});
+
+export type UnreadProject = Unchangeable<z.output<typeof unreadProject>>;
+
+/** The upstream refuses the key; the secret with the key cannot be read; or no poll has succeeded for minutes. */
+const trouble = z.enum(['key_rejected', 'key_unreadable', 'upstream_failing']);
+
+export type AccountTrouble = z.output<typeof trouble>;
 
 /**
  * At most this many unread projects are named. People do not read a longer list, and the item is billed by the
  * kilobyte.
  */
-export const UNREAD_MAX = 20;
+const UNREAD_MAX = 20;
+
+/** The status of an account, but for its points, which are stored in a shorter form. */
+export const statusFields = z.object({
+  account_id: z.string(),
+  /** The status was written at this time by our clock, ISO 8601. */
+  written_at: time,
+  /** Every project was read completely at this time or later. It is undefined while the process has not read them all. */
+  last_complete_walk_at: time.optional(),
+  /** As `last_complete_walk_at`, except that a project that was never read completely counts from when it became known. */
+  unread_since: time.optional(),
+  /** The last poll of these projects did not read them to the end. The longest unread comes first. It is absent when there are none. */
+  unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional(),
+  /** Counts all such projects, including those beyond `UNREAD_MAX`. */
+  unread_project_count: count.optional(),
+  /** No poll of the account has succeeded since this time, ISO 8601. It is absent when the last one did. */
+  failing_since: time.optional(),
+  /** Nothing of the account is read for this reason. It is absent when there is none. */
+  trouble: trouble.optional(),
+  project_count: z.number(),
+  open_operation_count: z.number(),
+  /** The poller may send this many requests a minute for the account. */
+  requests_per_minute: z.number(),
+  learned: learned.optional(),
+});
+
+type StatusFields = Unchangeable<z.output<typeof statusFields>>;
+
+export interface AccountStatus extends StatusFields {
+  /**
+   * The oldest point comes first, and at most `POINTS_MAX` are kept. Each says what happened between two writes of
+   * the status.
+   */
+  readonly points: readonly StatusPoint[];
+}
 
 export function longestUnread(projects: readonly UnreadProject[]): readonly UnreadProject[] {
   return projects.toSorted((a, b) => {
     if (a.since !== b.since) return a.since < b.since ? -1 : 1;
     return a.project_id < b.project_id ? -1 : 1;
   });
-}
-
-export interface LearnedAccount {
-  readonly limit: LearnedLimit;
-  readonly hints: readonly FieldEvidence[];
 }
 
 export interface StatusPoint {

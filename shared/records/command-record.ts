@@ -1,30 +1,40 @@
 /** Decides when a command that started operations has settled, and describes its record. */
 
+import * as z from 'zod';
 import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
-import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from './journal-entries.ts';
+import type { CommandOperation, CommandSettledEntry, Fields, SettlementOutcome } from './journal-entries.ts';
 import { isTerminal, type OperationRecord } from './operation-record.ts';
 import { isoTimeOf } from './time.ts';
 
-export interface CommandRecord extends Journal<CommandSettledEntry> {
-  readonly kind: 'command';
-  readonly account_id: string;
-  readonly project_id: string;
-  readonly request_id: string;
-  readonly client_id: string;
+const askedFields = {
+  project_id: z.string(),
+  request_id: z.string(),
+  client_id: z.string(),
   /** Names the upstream API's call, such as `restartEndpoint`. */
-  readonly call: string;
+  call: z.string(),
   /** W3C Trace Context of the client's request. */
-  readonly traceparent?: string | undefined;
-  readonly operation_ids: readonly string[];
+  traceparent: z.string().optional(),
+};
+
+/** Says who has asked for what. */
+export type Command = Fields<typeof askedFields>;
+
+export const commandFields = {
+  kind: z.literal('command'),
+  account_id: z.string(),
+  ...askedFields,
+  operation_ids: z.array(z.string()),
   /** The command was sent at this time by our clock, ISO 8601. */
-  readonly sent_at: string;
+  sent_at: z.string(),
   /**
    * The command settles at this time, whichever operations have not ended. It is by our clock, in milliseconds since
    * the epoch.
    */
-  readonly deadline_at_ms: number;
-  readonly is_settled: boolean;
-}
+  deadline_at_ms: z.number(),
+  is_settled: z.boolean(),
+};
+
+export interface CommandRecord extends Fields<typeof commandFields>, Journal<CommandSettledEntry> {}
 
 /** In these statuses an operation did what was asked, or did not have to. */
 const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
@@ -45,25 +55,31 @@ export function decideSettlement(
   return settled(command, { outcome: outcomeOf(missing, known), operations: known, missing }, nowMs);
 }
 
-/** The record of a command that has ended without an operation. It has one entry, which becomes its event. */
-export function endedWithoutOperations(
-  command: Pick<
-    CommandRecord,
-    'account_id' | 'project_id' | 'request_id' | 'client_id' | 'call' | 'traceparent'
-  >,
-  outcome: SettlementOutcome,
+interface Sent extends Command {
+  readonly account_id: string;
+}
+
+/** The record of a command that has started these operations, and settles at the deadline at the latest. */
+export function startedCommand(
+  sent: Sent,
+  operation_ids: readonly string[],
   nowMs: number,
+  deadline_at_ms: number,
 ): CommandRecord {
-  const record: CommandRecord = {
+  return {
     kind: 'command',
     ...EMPTY_JOURNAL,
-    ...command,
-    operation_ids: [],
+    ...sent,
+    operation_ids,
     sent_at: isoTimeOf(nowMs),
-    deadline_at_ms: nowMs,
+    deadline_at_ms,
     is_settled: false,
   };
-  return settled(record, { outcome, operations: [], missing: [] }, nowMs);
+}
+
+/** The record of a command that has ended without an operation. It has one entry, which becomes its event. */
+export function endedWithoutOperations(sent: Sent, outcome: SettlementOutcome, nowMs: number): CommandRecord {
+  return settled(startedCommand(sent, [], nowMs, nowMs), { outcome, operations: [], missing: [] }, nowMs);
 }
 
 function settled(

@@ -1,13 +1,13 @@
 /**
  * Reads from a list of computes which of them run, and decides how the end of an operation changes the state of its
- * compute. C1: an operation changes a compute at most once. C2: an operation that is older than the one behind the
+ * compute. C1: an end of an operation changes a compute at most once. C2: an operation that is older than the one behind the
  * recorded state changes nothing, and the state only moves to newer ones, so that two processes with the same operation
  * decide the same. C3: where the state before is not what the operation needs, something was missed, and
  * `previous_state` is null.
  */
 
 import { areTogether, stateAfter } from './derivations.ts';
-import { append, EMPTY_JOURNAL, hashOf, withEventId } from './journal.ts';
+import { append, EMPTY_JOURNAL, withEventId } from './journal.ts';
 import type { ComputeChangedEntry, ComputeChangeReason } from './journal-entries.ts';
 import type { ComputeOperation, ComputeRecord, ComputeState } from './journal-record.ts';
 import type { OperationRecord } from './operation-record.ts';
@@ -82,7 +82,6 @@ function decideComputeState(
     sequence,
     state_since: updated_at,
     state_operation: { operation_id, action, created_at },
-    applied: [...base.applied, shortNameOf(operation_id)].slice(-APPLIED_MAX),
     ...append(base, entry, HISTORY_ENTRIES_MAX),
   };
 }
@@ -100,21 +99,13 @@ function newCompute(
     branch_id,
     state,
     sequence: 0,
-    applied: [],
     ...EMPTY_JOURNAL,
   };
 }
 
-function isApplied({ applied }: ComputeRecord, { operation_id }: OperationRecord): boolean {
-  return applied.includes(shortNameOf(operation_id));
-}
-
-/** An operation that is not acknowledged may be derived again after others, so the last ones are remembered. */
-const APPLIED_MAX = 12;
-
-/** Twelve names of eight hexadecimal digits keep the item within one write unit. */
-function shortNameOf(operationId: string): string {
-  return hashOf([operationId]).slice(0, 8);
+/** An operation that is not acknowledged may be derived again. After changes that are no longer kept, it is older than the state. */
+function isApplied({ entries }: ComputeRecord, { operation_id }: OperationRecord): boolean {
+  return entries.some((entry) => entry.operation_id === operation_id);
 }
 
 /** Both times are in milliseconds since the epoch. */

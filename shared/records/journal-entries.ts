@@ -201,9 +201,14 @@ export const entriesOf = {
 } as const;
 
 /** This makes every field of parsed data `readonly`. */
-export type Unchangeable<Value> = Value extends object
-  ? { readonly [Name in keyof Value]: Unchangeable<Value[Name]> }
-  : Value;
+export type Unchangeable<Value> = Value extends string
+  ? Value
+  : Value extends object
+    ? { readonly [Name in keyof Value]: Unchangeable<Value[Name]> }
+    : Value;
+
+/** A record has these fields, as its item has them. */
+export type Fields<Shape extends z.ZodRawShape> = Unchangeable<z.output<z.ZodObject<Shape>>>;
 
 type Entry<Schema extends z.ZodType> = Unchangeable<z.output<Schema>>;
 

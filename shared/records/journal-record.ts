@@ -1,56 +1,67 @@
 /** Lists the kinds of record, all of which have a journal, describes those that are derived from operations, and decides whether a record needs further work. */
 
+import * as z from 'zod';
 import type { AccountRecord } from './account-record.ts';
 import type { CommandRecord } from './command-record.ts';
-import { type Journal, pendingEntries } from './journal.ts';
-import type { BranchEntry, CommandOrigin, ComputeChangedEntry } from './journal-entries.ts';
+import { isPending, type Journal, pendingEntries } from './journal.ts';
+import {
+  type BranchEntry,
+  type ComputeChangedEntry,
+  commandOrigin,
+  type Fields,
+  type Unchangeable,
+} from './journal-entries.ts';
 import { isOpen, isUnderived, type OperationRecord } from './operation-record.ts';
 import type { ProjectRecord } from './project-record.ts';
 
-/** A branch can be used when it is `ready`. It is `failed` when an operation of its creation came to nothing. */
-export type Readiness = 'pending' | 'ready' | 'failed';
-
-export interface BranchRecord extends Journal<BranchEntry> {
-  readonly kind: 'branch';
-  readonly account_id: string;
-  readonly project_id: string;
-  readonly branch_id: string;
-  readonly readiness: Readiness;
+export const branchFields = {
+  kind: z.literal('branch'),
+  account_id: z.string(),
+  project_id: z.string(),
+  branch_id: z.string(),
+  /** A branch can be used when it is `ready`. It is `failed` when an operation of its creation came to nothing. */
+  readiness: z.enum(['pending', 'ready', 'failed']),
   /** This operation created the branch. */
-  readonly created_by: string;
+  created_by: z.string(),
   /** The upstream created that operation at this time. It is kept as received. */
-  readonly began_at: string;
+  began_at: z.string(),
   /** These operations were started together to create the branch. The first of them is `created_by`. */
-  readonly operation_ids: readonly string[];
+  operation_ids: z.array(z.string()),
   /** This command through the bridge created the branch. It is undefined when no such command is known. */
-  readonly command?: CommandOrigin | undefined;
-}
+  command: commandOrigin.optional(),
+};
 
-export type ComputeState = ComputeChangedEntry['state'];
+export interface BranchRecord extends Fields<typeof branchFields>, Journal<BranchEntry> {}
 
-export interface ComputeRecord extends Journal<ComputeChangedEntry> {
-  readonly kind: 'compute';
-  readonly account_id: string;
-  readonly project_id: string;
-  readonly endpoint_id: string;
-  readonly branch_id?: string | undefined;
-  readonly state: ComputeState;
-  /** Counts the Compute State Changed events of the compute. */
-  readonly sequence: number;
-  /** Short names of the last operations that have changed the state, the newest at the end. */
-  readonly applied: readonly string[];
-  /** The state began at this time by the upstream's clock, as received. It is undefined when that is not known. */
-  readonly state_since?: string | undefined;
-  /** The operation that brought the state. It is undefined when the state was read and not derived. */
-  readonly state_operation?: ComputeOperation | undefined;
-}
+export type Readiness = BranchRecord['readiness'];
 
-export interface ComputeOperation {
-  readonly operation_id: string;
-  readonly action: string;
+const computeOperation = z.object({
+  operation_id: z.string(),
+  action: z.string(),
   /** The upstream created the operation at this time. It is kept as received. */
-  readonly created_at: string;
-}
+  created_at: z.string(),
+});
+
+export type ComputeOperation = Unchangeable<z.output<typeof computeOperation>>;
+
+export const computeFields = {
+  kind: z.literal('compute'),
+  account_id: z.string(),
+  project_id: z.string(),
+  endpoint_id: z.string(),
+  branch_id: z.string().optional(),
+  state: z.enum(['active', 'idle']),
+  /** Counts the Compute State Changed events of the compute. */
+  sequence: z.number().int().nonnegative(),
+  /** The state began at this time by the upstream's clock, as received. It is undefined when that is not known. */
+  state_since: z.string().optional(),
+  /** The operation that brought the state. It is undefined when the state was read and not derived. */
+  state_operation: computeOperation.optional(),
+};
+
+export interface ComputeRecord extends Fields<typeof computeFields>, Journal<ComputeChangedEntry> {}
+
+export type ComputeState = ComputeRecord['state'];
 
 /** These records are derived from operations, and are never read from the upstream. */
 export type DerivedRecord = BranchRecord | ComputeRecord;
@@ -66,9 +77,14 @@ export function hasWork(record: JournalRecord): boolean {
   if (record.kind === 'branch') return false;
   if (record.kind === 'compute')
     return pendingEntries(record).some(({ action }) => action === 'apply_config');
-  if (record.published < record.revision) return true;
+  if (isPending(record)) return true;
   if (record.kind === 'command') return !record.is_settled;
   return record.kind === 'operation' && (isOpen(record) || isUnderived(record));
+}
+
+/** Says whether something of the record is left to publish or to derive. */
+export function isBehind(record: JournalRecord): boolean {
+  return isPending(record) || isUnderived(record);
 }
 
 /** Says how far a record is acknowledged: its entries up to `through` are published, and up to `derived` also derived. */

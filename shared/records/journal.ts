@@ -44,6 +44,11 @@ export const HISTORY_ENTRIES_MAX = 32;
  */
 export const PENDING_ENTRIES_MAX = 64;
 
+/** Says whether the bus has not acknowledged every entry. */
+export function isPending({ published, revision }: Journal): boolean {
+  return published < revision;
+}
+
 /** Says whether nothing may be appended before entries are acknowledged. */
 export function isJournalFull(journal: Journal): boolean {
   return journal.revision - journal.published >= PENDING_ENTRIES_MAX;

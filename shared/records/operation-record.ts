@@ -4,9 +4,12 @@
  * an event.
  */
 
-import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
+import * as z from 'zod';
+import { append, EMPTY_JOURNAL, isPending, type Journal, withEventId } from './journal.ts';
 import {
   type CommandOrigin,
+  commandOrigin,
+  type Fields,
   type ObservedBy,
   type OperationEntry,
   type ReadingFields,
@@ -119,41 +122,45 @@ function goesBack(recorded: Dated, reading: Dated): boolean {
 }
 
 /** `sequence` counts the operation's State Changed events, `revision` all its journal entries. */
-export interface OperationRecord extends OperationState, Journal<OperationEntry> {
-  readonly kind: 'operation';
-  readonly account_id: string;
-  readonly project_id: string;
-  readonly operation_id: string;
-  readonly action: string;
-  readonly branch_id?: string | undefined;
-  readonly endpoint_id?: string | undefined;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly sequence: number;
+export const operationFields = {
+  kind: z.literal('operation'),
+  account_id: z.string(),
+  project_id: z.string(),
+  operation_id: z.string(),
+  action: z.string(),
+  branch_id: z.string().optional(),
+  endpoint_id: z.string().optional(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  status: z.string(),
+  failures_count: z.number(),
+  sequence: z.number().int().nonnegative(),
   /**
    * What derives from the entries up to this revision is recorded and published. When it is absent, that is so for all
    * entries that are acknowledged.
    */
-  readonly derived?: number | undefined;
+  derived: z.number().int().nonnegative().optional(),
   /** This status was first observed at this time by our clock, ISO 8601. */
-  readonly status_observed_at: string;
+  status_observed_at: z.string(),
   /**
    * It is true when the bridge has stopped following the operation. It is false again when the operation changes
    * after all.
    */
-  readonly watch_ended: boolean;
+  watch_ended: z.boolean().default(false),
   /** This command through the bridge started the operation. It is undefined when no such command is known. */
-  readonly command?: CommandOrigin | undefined;
+  command: commandOrigin.optional(),
   /**
    * It is set on an operation that creates a branch: these operations of the branch were started with it. It is
    * undefined for every other operation, and for a creation that restores a branch.
    */
-  readonly started_with?: readonly string[] | undefined;
+  started_with: z.array(z.string()).optional(),
   /** The transfer with this number took the operation to another account, where it goes on. Nothing is recorded here any more. */
-  readonly moved_by?: number | undefined;
+  moved_by: z.number().int().positive().optional(),
   /** It is the largest stall threshold that was published, in milliseconds. */
-  readonly stalled_threshold_ms?: number | undefined;
-}
+  stalled_threshold_ms: z.number().optional(),
+};
+
+export interface OperationRecord extends Fields<typeof operationFields>, Journal<OperationEntry> {}
 
 /** Says which operations become events although they are older than the bridge's first sight of their account. */
 export type Backfill = 'open' | 'all' | 'none';
@@ -246,10 +253,13 @@ export function decideWatchEnd(
   return { ...recorded, watch_ended: true, ...append(recorded, entry) };
 }
 
+/** How long the operation has been open, the threshold that it has passed, and what that rests on. */
+export type Stall = Pick<StalledEntry, 'threshold_ms' | 'open_ms' | 'usual_duration'>;
+
 /** Returns the record with the event that says that its operation has been open for longer than `threshold_ms`. */
 export function decideStall(
   recorded: OperationRecord,
-  stall: Pick<StalledEntry, 'threshold_ms' | 'open_ms' | 'usual_duration'> & { readonly nowMs: number },
+  stall: Stall & { readonly nowMs: number },
 ): OperationRecord {
   const { threshold_ms, open_ms, usual_duration, nowMs } = stall;
   const revision = recorded.revision + 1;
@@ -282,16 +292,18 @@ export function isGivenUp({ status, watch_ended, entries }: OperationRecord): bo
 
 /** Says whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
 export function isSettled(record: OperationRecord): boolean {
-  return !isOpen(record) && record.published >= record.revision;
+  return !isOpen(record) && !isPending(record);
 }
 
-/** Returns the revision up to which everything that derives from the operation is recorded and published. */
-export function derivedThrough({ derived, published }: OperationRecord): number {
+type Derived = Pick<OperationRecord, 'published' | 'derived'>;
+
+/** Returns the revision up to which everything that derives from the record is recorded and published. */
+export function derivedThrough({ derived, published }: Derived): number {
   return derived ?? published;
 }
 
 /** Says whether something derives from entries that are published already, and is not published itself. */
-export function isUnderived(record: OperationRecord): boolean {
+export function isUnderived(record: Derived): boolean {
   return derivedThrough(record) < record.published;
 }
 

@@ -4,11 +4,26 @@
  * bridge first saw their project, and those that are older than what the table keeps for certain.
  */
 
+import * as z from 'zod';
 import { append, EMPTY_JOURNAL, type Journal, withEventId } from './journal.ts';
-import type { ProjectEntry, ProjectSeenEntry, UnreachableReason } from './journal-entries.ts';
+import type {
+  Fields,
+  ProjectEntry,
+  ProjectSeenEntry,
+  Unchangeable,
+  UnreachableReason,
+} from './journal-entries.ts';
 import { isTerminal, type Operation } from './operation-record.ts';
-import { DAY_MS, earlierBy, epochMsOf, isoTimeOf, normaliseTimestamp, type Timestamp } from './time.ts';
-import type { Usage } from './usage.ts';
+import {
+  DAY_MS,
+  earlierBy,
+  epochMsOf,
+  isoTimeOf,
+  normaliseTimestamp,
+  type Timestamp,
+  timestamp,
+} from './time.ts';
+import { usageSchema } from './usage.ts';
 
 /**
  * The table keeps the record of an operation for this long after the last event of it was acknowledged. It is longer
@@ -87,24 +102,24 @@ function isBefore(time: string, since: Timestamp): boolean {
 }
 
 /** A walk was cut short here: every row from `head` down to `cursor` is recorded. */
-export interface ResumePoint {
+const resumePoint = z.object({
   /** The walk earns this head as its bound, however many polls it takes. */
-  readonly head: Timestamp;
-  readonly cursor: string;
-}
+  head: timestamp,
+  cursor: z.string(),
+});
 
-/** The place where the next poll goes on with a sweep that is not finished. */
-interface SweepPoint {
-  /** The sweep reads down to this time. */
-  readonly bound: Timestamp;
-  readonly cursor: string;
-}
+export type ResumePoint = Unchangeable<z.output<typeof resumePoint>>;
 
-export interface StoredArrivals {
+/** The place where the next poll goes on with a sweep that is not finished, which reads down to `bound`. */
+const sweepPoint = z.object({ bound: timestamp, cursor: z.string() });
+
+const storedArrivals = z.object({
   /** This many operations arrived within `observed_ms`. Older ones count for less, so it need not be a whole number. */
-  readonly count: number;
-  readonly observed_ms: number;
-}
+  count: z.number().nonnegative(),
+  observed_ms: z.number().positive(),
+});
+
+export type StoredArrivals = Unchangeable<z.output<typeof storedArrivals>>;
 
 /** Describes one write. A field that is undefined stays as it is, and `null` removes it. */
 export interface Progress {
@@ -113,30 +128,57 @@ export interface Progress {
   readonly isLowered?: true | undefined;
   readonly since?: Timestamp | undefined;
   readonly resume?: ResumePoint | null | undefined;
-  readonly sweep?: SweepPoint | null | undefined;
+  readonly sweep?: Unchangeable<z.output<typeof sweepPoint>> | null | undefined;
   readonly sweptAtMs?: number | undefined;
   readonly arrivals?: StoredArrivals | undefined;
 }
 
 /** Says where the operations of a project were recorded before. */
-export interface CameFrom {
+const cameFrom = z.object({
   /** The latest account stands first. */
-  readonly account_ids: readonly string[];
-  readonly at_ms: number;
+  account_ids: z.array(z.string()),
+  at_ms: z.number(),
   /** A later transfer of the project has a higher number. */
-  readonly number: number;
-}
+  number: z.number().int().positive(),
+});
 
-export interface ProjectRecord extends Journal<ProjectEntry> {
-  readonly kind: 'project';
-  readonly account_id: string;
-  readonly project_id: string;
-  readonly is_visible: boolean;
+export type CameFrom = Unchangeable<z.output<typeof cameFrom>>;
+
+export const projectFields = {
+  kind: z.literal('project'),
+  account_id: z.string(),
+  project_id: z.string(),
+  is_visible: z.boolean().default(true),
   /**
    * It is true when the project counts as not visible because it cannot be read. The list may show it, but only a
    * reading makes it visible again.
    */
-  readonly is_unread?: boolean | undefined;
+  is_unread: z.boolean().optional(),
+  resume: resumePoint.optional(),
+  /** The last complete sweep ended at this time, by our clock. It decides when to sweep again, and never how deep. */
+  swept_at_ms: z.number().optional(),
+  /** An unfinished sweep continues here. */
+  sweep: sweepPoint.optional(),
+  /** Operations arrived this often when the bound last moved. It is kept so that a restart need not learn it again. */
+  arrivals: storedArrivals.optional().catch(undefined),
+  /** What the project has used, as it was read when it was last written. */
+  usage: usageSchema.optional().catch(undefined),
+  /**
+   * Another account lists the project since `wanted_at_ms`, and waits until this one says whether it still has it: it
+   * answers at `shared_at_ms`, or closes this record with `moved_to`. All are by our clock (`transfer.ts`).
+   */
+  wanted_by: z.string().optional(),
+  wanted_at_ms: z.number().optional(),
+  shared_at_ms: z.number().optional(),
+  /** This account has the project since. */
+  moved_to: z.string().optional(),
+  /** The transfer with this number took the project away last. Operations here may have it as their mark. */
+  moved_by: z.number().int().positive().optional(),
+  came_from: cameFrom.optional(),
+};
+
+/** The item spells these fields otherwise, as the second edition reads them (`projectFieldsOf`). */
+interface ReadSoFar {
   /**
    * Every operation that is older than this by more than the overlap, that the upstream shows and that is news is
    * recorded. It is undefined before the first whole walk. A lower bound is always true (PROTOCOL.md).
@@ -146,30 +188,11 @@ export interface ProjectRecord extends Journal<ProjectEntry> {
   readonly isOfSecondEdition?: boolean | undefined;
   /** It is true when a repair has lowered the bound, and no walk has come to its end since. */
   readonly isLowered?: boolean | undefined;
-  readonly resume?: ResumePoint | undefined;
-  /** The last complete sweep ended at this time, by our clock. It decides when to sweep again, and never how deep. */
-  readonly swept_at_ms?: number | undefined;
-  /** An unfinished sweep continues here. */
-  readonly sweep?: SweepPoint | undefined;
   /** What had ended before this time is history (`sinceOf`). When undefined, the account's `boot_at` decides. */
   readonly since?: Timestamp | undefined;
-  /** Operations arrived this often when the bound last moved. It is kept so that a restart need not learn it again. */
-  readonly arrivals?: StoredArrivals | undefined;
-  /**
-   * Another account lists the project since `wanted_at_ms`, and waits until this one says whether it still has it: it
-   * answers at `shared_at_ms`, or closes this record with `moved_to`. All are by our clock (`transfer.ts`).
-   */
-  readonly wanted_by?: string | undefined;
-  readonly wanted_at_ms?: number | undefined;
-  readonly shared_at_ms?: number | undefined;
-  /** This account has the project since. */
-  readonly moved_to?: string | undefined;
-  /** The transfer with this number took the project away last. Operations here may have it as their mark. */
-  readonly moved_by?: number | undefined;
-  readonly came_from?: CameFrom | undefined;
-  /** What the project has used, as it was read when it was last written. */
-  readonly usage?: Usage | undefined;
 }
+
+export interface ProjectRecord extends Fields<typeof projectFields>, ReadSoFar, Journal<ProjectEntry> {}
 
 export interface Sighting {
   readonly account_id: string;

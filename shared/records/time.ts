@@ -3,6 +3,8 @@
  * microseconds, and raw strings of different lengths would sort wrongly.
  */
 
+import * as z from 'zod';
+
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
@@ -36,6 +38,11 @@ export function normaliseTimestamp(text: string): Timestamp | undefined {
   if (!isRealDate) return undefined;
   return format(epochSeconds, fraction);
 }
+
+/** The bridge has normalised this time. One that is not normalised would be compared wrongly with all others. */
+export const timestamp = z.custom<Timestamp>(
+  (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
+);
 
 /** Returns the second in which an instant lies. Throws `RangeError` beyond the calendar. */
 export function secondOf(epochMs: number): Timestamp {

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { append, isJournalFull, type Journal, withEventId } from './journal.ts';
-import type { UsageCrossedEntry } from './journal-entries.ts';
+import type { Unchangeable, UsageCrossedEntry } from './journal-entries.ts';
 import { HOUR_MS, isoTimeOf } from './time.ts';
 
 /** The upstream's quotas have these names. A compute of two units takes two compute seconds in each active second. */
@@ -39,9 +39,9 @@ export const usageSchema = z.object({
   days: z.record(z.string(), z.number()).optional(),
 });
 
-export type Usage = Readonly<z.output<typeof usageSchema>>;
+export type Usage = Unchangeable<z.output<typeof usageSchema>>;
 export type UsageFigures = { readonly [Metric in UsageMetric]?: number | undefined };
-export type UsageLimit = Readonly<z.output<typeof limit>>;
+export type UsageLimit = Unchangeable<z.output<typeof limit>>;
 
 /** Says what the project list shows of one project, or of all projects together. */
 export interface UsageReading extends UsageFigures {

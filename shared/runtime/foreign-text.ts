@@ -39,6 +39,18 @@ export function oneLine(text: string): string {
   return text.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
 }
 
+/** Colours, which a command of the bridge gives its own words. */
+const COLOUR = new RegExp(`(${String.fromCharCode(27)}\\[\\d\\dm)`);
+
+/** Returns lines of which a terminal obeys nothing but colours. */
+export function withoutOrders(lines: string): string {
+  const plain = (part: string) => part.replaceAll(UNPRINTABLE, (found) => (found === '\n' ? found : ' '));
+  return lines
+    .split(COLOUR)
+    .map((part, place) => (place % 2 === 1 ? part : plain(part)))
+    .join('');
+}
+
 /** These turn the direction of what follows, or are obeyed. A page keeps its lines, and the joiners inside emoji. */
 const DISGUISING = /[\p{Bidi_C}\p{Zl}\p{Zp}]|(?![\t\n\r])\p{Cc}/gu;
 

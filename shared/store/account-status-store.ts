@@ -1,16 +1,10 @@
 /** Reads and writes the status of an account: one small item, which the poller writes about once a minute. */
 
 import * as z from 'zod';
-import {
-  ACCOUNT_TROUBLES,
-  type AccountStatus,
-  type LearnedAccount,
-  type StatusPoint,
-  UNREAD_MAX,
-} from '../records/account-status.ts';
+import { type AccountStatus, type StatusPoint, statusFields } from '../records/account-status.ts';
 import { accountStatusKey } from './keys.ts';
-import type { Attribute, Item, Table } from './table.ts';
-import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
+import type { Item, Table } from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable, unreadableOf } from './unreadable.ts';
 
 /**
  * A point is stored as a list of numbers in this order. 120 of them take a few kilobytes, and every started kilobyte
@@ -32,70 +26,10 @@ const UNKNOWN = -1;
 
 const storedPoint = z.array(z.number()).length(POINT_FIELDS.length);
 
-const count = z.number().nonnegative();
+const statusItem = statusFields.extend({ points: z.array(storedPoint) });
 
-const learned = z.object({
-  limit: z.object({
-    share: z.object({
-      share: z.number().gt(0).lte(1),
-      changedAtMs: count,
-      ceiling: z.number(),
-      holdMs: count,
-    }),
-    pausedUntilMs: count,
-    isProbing: z.boolean().optional(),
-  }),
-  hints: z.array(
-    z.object({
-      name: z.string(),
-      recall: z.object({ foundCount: count, missedCount: count }),
-      hitCount: count,
-      moveCount: count,
-    }),
-  ),
-});
-
-const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
-
-const unreadProject = z.object({
-  project_id: z.string(),
-  since: time,
-  reason: z.string(),
-  failing_since: time.optional(),
-});
-
-const trouble = z.enum(ACCOUNT_TROUBLES);
-
-const statusItem = z.object({
-  account_id: z.string(),
-  written_at: time,
-  last_complete_walk_at: time.optional(),
-  unread_since: time.optional(),
-  unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional(),
-  unread_project_count: count.optional(),
-  failing_since: time.optional(),
-  trouble: trouble.optional(),
-  project_count: z.number(),
-  open_operation_count: z.number(),
-  requests_per_minute: z.number(),
-  points: z.array(storedPoint),
-  learned: learned.optional(),
-});
-
-/** Replaces a field that cannot be read by a default, so that one field of another version does not hide all others. */
-const readableStatus = statusItem.extend({
-  last_complete_walk_at: time.optional().catch(undefined),
-  unread_since: time.optional().catch(undefined),
-  unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional().catch(undefined),
-  unread_project_count: count.optional().catch(undefined),
-  failing_since: time.optional().catch(undefined),
-  trouble: trouble.optional().catch(undefined),
-  project_count: z.number().catch(0),
-  open_operation_count: z.number().catch(0),
-  requests_per_minute: z.number().catch(0),
-  points: z.array(storedPoint).catch([]),
-  learned: learned.optional().catch(undefined),
-});
+/** These stand for fields that cannot be read, so that one field of another version does not hide all others. */
+const DEFAULTS = { project_count: 0, open_operation_count: 0, requests_per_minute: 0, points: [] };
 
 export const STATUS_ATTRIBUTES: readonly string[] = Object.keys(statusItem.shape);
 
@@ -124,45 +58,32 @@ export async function readAccountStatuses(
 }
 
 function statusIn(item: Item, noteUnreadable: NoteUnreadable): AccountStatus | undefined {
-  const key = { pk: item.pk, sk: item.sk };
-  const whole = statusItem.safeParse(item);
-  if (!whole.success) noteUnreadable({ key, fields: whole.error.issues.map(({ path }) => path.join('.')) });
-  const parsed = whole.success ? whole : readableStatus.safeParse(item);
-  if (!parsed.success) return undefined;
-  const { last_complete_walk_at, points, ...rest } = parsed.data;
-  return { ...rest, last_complete_walk_at, points: points.map(toPoint) };
+  const { data, error } = statusItem.safeParse(item);
+  if (error !== undefined) noteUnreadable(unreadableOf(item, error));
+  const status = data ?? statusItem.safeParse({ ...DEFAULTS, ...withoutFaults(item, error) }).data;
+  return status && { ...status, points: status.points.map(toPoint) };
+}
+
+function withoutFaults(item: Item, { issues }: z.ZodError): Partial<Item> {
+  const faulty = new Set(issues.map(({ path }) => path[0]));
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !faulty.has(name)));
 }
 
 export async function writeAccountStatus(table: Table, status: AccountStatus): Promise<void> {
-  const { points, learned: found, unread_projects: unread, ...rest } = status;
-  const gone = NOT_ALWAYS_THERE.filter((name) => status[name] === undefined);
+  const { learned, points, ...fields } = status;
   await table.update({
     key: accountStatusKey(status.account_id),
     set: {
       kind: 'status',
-      ...rest,
-      ...(unread && { unread_projects: unread.map((project): Attribute => ({ ...project })) }),
-      ...(found && { learned: storedLearned(found) }),
+      ...fields,
+      learned,
       points: points.map((point) => POINT_FIELDS.map((name) => point[name] ?? UNKNOWN)),
     },
-    ...(gone.length > 0 && { remove: gone }),
+    // What was learned stays until something else is.
+    remove: Object.keys(statusFields.omit({ learned: true }).shape).filter(
+      (name) => fields[name as keyof typeof fields] === undefined,
+    ),
   });
-}
-
-const NOT_ALWAYS_THERE = [
-  'last_complete_walk_at',
-  'unread_since',
-  'unread_projects',
-  'unread_project_count',
-  'failing_since',
-  'trouble',
-] as const satisfies readonly (keyof AccountStatus)[];
-
-function storedLearned({ limit, hints }: LearnedAccount) {
-  return {
-    limit: { ...limit, share: { ...limit.share } },
-    hints: hints.map((field) => ({ ...field, recall: { ...field.recall } })),
-  };
 }
 
 function toPoint(numbers: readonly number[]): StatusPoint {

@@ -14,6 +14,7 @@ import { AppError } from '../runtime/errors.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import {
   type Condition,
+  type IndexPage,
   type IndexPosition,
   type IndexQuery,
   type Item,
@@ -205,21 +206,42 @@ async function queryWorkPage(
   tableName: string,
   { work, pk, limit, start }: WorkPageQuery,
 ): Promise<WorkPage> {
+  const order = pk === undefined ? undefined : { is: '=' as const, value: pk };
+  const query = { index: WORK_INDEX, partition: work, order, limit, start };
+  const { keys, next } = await queryIndex(documents, tableName, query);
+  return { keys: keys.map((key) => ({ pk: key.pk, sk: key.sk })), next };
+}
+
+interface KeysQuery extends Omit<IndexQuery, 'after'> {
+  /** The sort key of the index has to be this, or greater than this. */
+  readonly order: { readonly is: '=' | '>'; readonly value: string } | undefined;
+}
+
+async function queryIndex(
+  documents: DynamoDBDocumentClient,
+  tableName: string,
+  { index, partition, order, limit, start, newestFirst = false }: KeysQuery,
+): Promise<IndexPage> {
   const answer = await documents.send(
     new QueryCommand({
       TableName: tableName,
-      IndexName: WORK_INDEX.name,
-      KeyConditionExpression: pk === undefined ? '#work = :work' : '#work = :work AND #pk = :pk',
+      IndexName: index.name,
+      KeyConditionExpression: `#partition = :partition${order === undefined ? '' : ` AND #order ${order.is} :order`}`,
       ExpressionAttributeNames: {
-        '#work': WORK_INDEX.partitionKey,
-        ...(pk && { '#pk': WORK_INDEX.sortKey }),
+        '#partition': index.partitionKey,
+        ...(order && { '#order': index.sortKey }),
       },
-      ExpressionAttributeValues: { ':work': work, ...(pk && { ':pk': pk }) },
+      ExpressionAttributeValues: { ':partition': partition, ...(order && { ':order': order.value }) },
+      ScanIndexForward: !newestFirst,
       Limit: limit,
       ...(start && { ExclusiveStartKey: start }),
     }),
   );
-  const keys = (answer.Items ?? []).map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) }));
+  const keys = (answer.Items ?? []).map((item) => ({
+    pk: String(item['pk']),
+    sk: String(item['sk']),
+    sortKey: String(item[index.sortKey]),
+  }));
   return { keys, next: answer.LastEvaluatedKey as IndexPosition | undefined };
 }
 
@@ -284,37 +306,10 @@ function compileCondition(
 export function createDynamoDbIndexes(client: DynamoDBClient, tableName: string): TableIndexes {
   const documents = DynamoDBDocumentClient.from(client);
   return {
-    async query(query) {
-      const { index, limit, start, newestFirst = false } = query;
-      const answer = await documents.send(
-        new QueryCommand({
-          TableName: tableName,
-          IndexName: index.name,
-          ...keyCondition(query),
-          ScanIndexForward: !newestFirst,
-          Limit: limit,
-          ...(start && { ExclusiveStartKey: start }),
-        }),
-      );
-      const keys = (answer.Items ?? []).map((item) => ({
-        pk: String(item['pk']),
-        sk: String(item['sk']),
-        sortKey: String(item[index.sortKey]),
-      }));
-      return { keys, next: answer.LastEvaluatedKey as IndexPosition | undefined };
+    query: ({ after, ...query }) => {
+      const order = after === undefined ? undefined : { is: '>' as const, value: after };
+      return queryIndex(documents, tableName, { ...query, order });
     },
-  };
-}
-
-function keyCondition({ index, partition, after }: IndexQuery) {
-  return {
-    KeyConditionExpression:
-      after === undefined ? '#partition = :partition' : '#partition = :partition AND #order > :after',
-    ExpressionAttributeNames: {
-      '#partition': index.partitionKey,
-      ...(after !== undefined && { '#order': index.sortKey }),
-    },
-    ExpressionAttributeValues: { ':partition': partition, ...(after !== undefined && { ':after': after }) },
   };
 }
 
@@ -325,20 +320,16 @@ export function createDynamoDbPartitions(
   access: Pick<Access, 'reads'>,
 ): TablePartitions {
   const documents = DynamoDBDocumentClient.from(client);
+  const projectionOf = createProjections(access);
   return {
     async readPartition({ partition, start, mayLag }) {
-      const names = readableAttributes(access, partition) ?? [];
-      const placeholders = new Map(names.map((name, index) => [name, `#a${index}`]));
       const answer = await documents.send(
         new QueryCommand({
           TableName: tableName,
           ConsistentRead: mayLag !== true,
-          KeyConditionExpression: `${placeholders.get('pk')} = :partition`,
+          KeyConditionExpression: 'pk = :partition',
           Select: 'SPECIFIC_ATTRIBUTES',
-          ProjectionExpression: [...placeholders.values()].join(', '),
-          ExpressionAttributeNames: Object.fromEntries(
-            [...placeholders].map(([name, placeholder]) => [placeholder, name]),
-          ),
+          ...projectionOf([{ pk: partition, sk: '' }]),
           ExpressionAttributeValues: { ':partition': partition },
           ...(start && { ExclusiveStartKey: start }),
         }),

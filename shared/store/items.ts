@@ -4,10 +4,13 @@
  */
 
 import * as z from 'zod';
-import { accountHealthEntry, commandOrigin, type JournalEntry } from '../records/journal-entries.ts';
-import type { JournalRecord } from '../records/journal-record.ts';
-import { isoTimeOf, normaliseTimestamp, type Timestamp } from '../records/time.ts';
-import { usageSchema } from '../records/usage.ts';
+import { accountFields } from '../records/account-record.ts';
+import { commandFields } from '../records/command-record.ts';
+import { commandOrigin, type JournalEntry } from '../records/journal-entries.ts';
+import { branchFields, computeFields, type JournalRecord } from '../records/journal-record.ts';
+import { operationFields } from '../records/operation-record.ts';
+import { projectFields } from '../records/project-record.ts';
+import { isoTimeOf, timestamp } from '../records/time.ts';
 import {
   accountKey,
   branchKey,
@@ -96,135 +99,40 @@ export const storedEntries = z
   .array(z.custom<Readonly<Record<string, Attribute>>>(isPlainObject))
   .default([]);
 
-const journalFields = {
-  revision: z.number().int().nonnegative().default(0),
-  published: z.number().int().nonnegative().default(0),
-};
-
-/** The bridge has normalised this time. One that is not normalised would be compared wrongly with all others. */
-const timestamp = z.custom<Timestamp>(
-  (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
-);
-
 function isPlainObject(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-const operationItem = z.object({
-  kind: z.literal('operation'),
-  ...journalFields,
+const journalFields = {
+  revision: z.number().int().nonnegative().default(0),
+  published: z.number().int().nonnegative().default(0),
   entries: storedEntries,
-  account_id: z.string(),
-  project_id: z.string(),
-  operation_id: z.string(),
-  action: z.string(),
-  branch_id: z.string().optional(),
-  endpoint_id: z.string().optional(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  status: z.string(),
-  failures_count: z.number(),
-  sequence: z.number().int().nonnegative(),
-  status_observed_at: z.string(),
-  watch_ended: z.boolean().default(false),
-  command: commandOrigin.loose().optional(),
-  stalled_threshold_ms: z.number().optional(),
-  started_with: z.array(z.string()).optional(),
-  derived: z.number().int().nonnegative().optional(),
-  moved_by: z.number().int().positive().optional(),
-});
+};
 
+/** It keeps what a newer version says of the command. */
+const command = commandOrigin.loose().optional();
+
+const operationItem = z.object({ ...journalFields, ...operationFields, command });
 const projectItem = z.object({
-  kind: z.literal('project'),
   ...journalFields,
-  entries: storedEntries,
-  account_id: z.string(),
-  project_id: z.string(),
-  is_visible: z.boolean().default(true),
-  is_unread: z.boolean().optional(),
+  ...projectFields,
   /** It is the bound. The second edition reads it after a roll-back. */
   watermark: timestamp.optional(),
   /** It equals the watermark once a walk of this edition has written both, and is `lowered` after a repair. */
   bound: z.string().optional(),
-  resume: z.object({ head: timestamp, cursor: z.string() }).optional(),
-  swept_at_ms: z.number().optional(),
-  sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   /** It is `since`, by the name that the second edition gave it. */
   history_until: timestamp.optional(),
-  arrivals: z
-    .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
-    .optional()
-    .catch(undefined),
-  usage: usageSchema.optional().catch(undefined),
-  wanted_by: z.string().optional(),
-  wanted_at_ms: z.number().optional(),
-  shared_at_ms: z.number().optional(),
-  moved_to: z.string().optional(),
-  moved_by: z.number().int().positive().optional(),
-  came_from: z
-    .object({ account_ids: z.array(z.string()), at_ms: z.number(), number: z.number().int().positive() })
-    .optional(),
 });
-
-export const accountItem = z.object({
-  kind: z.literal('account'),
-  ...journalFields,
-  entries: storedEntries,
-  account_id: z.string(),
-  boot_at: timestamp,
-  is_listed: z.boolean(),
-  watched_at: z.string().optional(),
-  degraded_reason: accountHealthEntry.shape.reason.optional(),
-  usage: usageSchema.optional().catch(undefined),
-});
-
-const commandItem = z.object({
-  kind: z.literal('command'),
-  ...journalFields,
-  entries: storedEntries,
-  account_id: z.string(),
-  project_id: z.string(),
-  request_id: z.string(),
-  client_id: z.string(),
-  call: z.string(),
-  traceparent: z.string().optional(),
-  operation_ids: z.array(z.string()),
-  sent_at: z.string(),
-  deadline_at_ms: z.number(),
-  is_settled: z.boolean(),
-});
-
-const branchItem = z.object({
-  kind: z.literal('branch'),
-  ...journalFields,
-  entries: storedEntries,
-  account_id: z.string(),
-  project_id: z.string(),
-  branch_id: z.string(),
-  readiness: z.enum(['pending', 'ready', 'failed']),
-  created_by: z.string(),
-  began_at: z.string(),
-  operation_ids: z.array(z.string()),
-  command: commandOrigin.loose().optional(),
-});
-
+export const accountItem = z.object({ ...journalFields, ...accountFields });
+const commandItem = z.object({ ...journalFields, ...commandFields });
+const branchItem = z.object({ ...journalFields, ...branchFields, command });
 const computeItem = z.object({
-  kind: z.literal('compute'),
   ...journalFields,
-  entries: storedEntries,
-  account_id: z.string(),
-  project_id: z.string(),
-  endpoint_id: z.string(),
-  branch_id: z.string().optional(),
-  state: z.enum(['active', 'idle']),
-  sequence: z.number().int().nonnegative(),
-  applied: z.array(z.string()).default([]),
-  state_since: z.string().optional(),
-  state_operation: z
-    .object({ operation_id: z.string(), action: z.string(), created_at: z.string() })
-    .optional(),
+  ...computeFields,
+  /** An earlier edition, which runs beside this one during a deployment, writes here which operations have changed the compute. */
+  applied: z.array(z.string()).optional(),
 });
 
 /** Each kind of record has these attributes. */

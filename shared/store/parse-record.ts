@@ -40,21 +40,7 @@ export interface ParsedItems<R extends JournalRecord = JournalRecord> {
 
 export type RecordOf<K extends JournalRecord['kind']> = Extract<JournalRecord, { kind: K }>;
 
-/**
- * An item is never changed, so the same item is parsed once. A table in memory gives out the same item again and
- * again. Each call returns a record of its own, as for an item that was read anew.
- */
 export function parseRecord(item: Item): ParsedItem {
-  const known = PARSED.get(item);
-  if (known?.record !== undefined) return { ...known, record: { ...known.record } };
-  const parsed = parseAnew(item);
-  PARSED.set(item, parsed);
-  return parsed;
-}
-
-const PARSED = new WeakMap<Item, ParsedItem>();
-
-function parseAnew(item: Item): ParsedItem {
   const { record, faults } = recordIn(item);
   if (faults.length === 0) return { record, unreadable: undefined };
   return { record, unreadable: { key: { pk: item.pk, sk: item.sk }, fields: faults } };

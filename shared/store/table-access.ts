@@ -15,7 +15,6 @@ import {
   type Table,
   type Update,
   WORK_INDEX,
-  type WorkPage,
 } from './table.ts';
 
 export type Partition = keyof typeof PARTITIONS;
@@ -104,16 +103,12 @@ interface Waiting {
  */
 export function gatherReads(table: Table, access: Pick<Access, 'readsMany'>, clock: Clock): Table {
   const gatherings = new Map(access.readsMany.map((partition) => [partition, createGathering(table, clock)]));
-  const queryWorkPage = shareFirstPages(table);
   return {
+    ...table,
     get(key) {
       const gathering = gatherings.get(partitionOf(key.pk) as Partition);
       return gathering === undefined ? table.get(key) : gathering(key);
     },
-    getMany: (keys) => table.getMany(keys),
-    update: (update) => table.update(update),
-    queryWork: (query) => table.queryWork(query),
-    queryWorkPage,
   };
 }
 
@@ -140,30 +135,6 @@ function createGathering(table: Table, clock: Clock): Table['get'] {
       queueMicrotask(send);
     }
     return promise;
-  };
-}
-
-/**
- * Several loops of an account begin with the first page of its work. While one of them reads the page, the others wait
- * for it, and take it if it is all of the work. The index may lag behind in any case.
- */
-function shareFirstPages(table: Table): Table['queryWorkPage'] {
-  const underWay = new Map<string, Promise<WorkPage>>();
-  return async (query) => {
-    const { work, pk, start, limit } = query;
-    if (pk !== undefined || start !== undefined) return table.queryWorkPage(query);
-    const before = underWay.get(work);
-    if (before !== undefined) {
-      const shared = await before.catch(() => undefined);
-      if (shared !== undefined && shared.next === undefined && shared.keys.length <= limit) return shared;
-    }
-    const asked = table.queryWorkPage(query);
-    underWay.set(work, asked);
-    try {
-      return await asked;
-    } finally {
-      if (underWay.get(work) === asked) underWay.delete(work);
-    }
   };
 }
 

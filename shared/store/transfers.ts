@@ -3,7 +3,8 @@
  * lists it, the answer of the one that has it, and the records of operations, which go on in another account.
  */
 
-import { isUnderived, type OperationRecord, READING_GOOD_MS } from '../records/operation-record.ts';
+import { isBehind } from '../records/journal-record.ts';
+import { type OperationRecord, READING_GOOD_MS } from '../records/operation-record.ts';
 import type { CameFrom, ProjectRecord } from '../records/project-record.ts';
 import { DAY_MS, MINUTE_MS, type Timestamp } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -203,15 +204,15 @@ async function mark(
   number: number,
 ): Promise<boolean> {
   if (movedBy >= number) return movedBy === number;
-  const isPending = record !== undefined && (record.published < record.revision || isUnderived(record));
-  const kept = isPending ? {} : record && expiryAttributes(record, clock);
+  const hasMore = record !== undefined && isBehind(record);
+  const kept = hasMore ? {} : record && expiryAttributes(record, clock);
   const alone = { kind: 'operation', expires_at: Math.floor((clock.now() + MARK_KEPT_MS) / 1_000) };
   const revision = record === undefined ? [] : [unchangedSince(record.revision, 'operation')];
   const isSame: Condition = { kind: 'all', of: [...revision, sameNumber('moved_by', movedBy || undefined)] };
   const outcome = await table.update({
     key,
     set: { moved_by: number, ...(record === undefined ? alone : kept) },
-    remove: isPending ? [] : ['work'],
+    remove: hasMore ? [] : ['work'],
     condition: item === undefined ? { kind: 'absent', name: 'pk' } : isSame,
   });
   return outcome === 'applied';

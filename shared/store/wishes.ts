@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { eventChoice } from '../records/event-choice.ts';
-import { DAY_MS, isoTimeOf, MINUTE_MS, normaliseTimestamp, type Timestamp } from '../records/time.ts';
+import { DAY_MS, isoTimeOf, MINUTE_MS, type Timestamp, timestamp } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
@@ -61,7 +61,7 @@ const repairItem = z.object({
   repair_id: z.string(),
   project_id: z.string(),
   /** Operations that were created at this time or later are read again. */
-  since: z.custom<Timestamp>((text) => typeof text === 'string' && normaliseTimestamp(text) === text),
+  since: timestamp,
   /** The caller asked for it at this time by our clock, ISO 8601. */
   requested_at: z.string(),
   /** The bound was lowered at this time by our clock, ISO 8601. */

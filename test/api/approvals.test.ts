@@ -111,6 +111,17 @@ test('a delete that needs approval says that nothing was done, and has its resul
   ]);
 });
 
+test('a person sees the request as it would be sent, and no name in it can say more', async () => {
+  const { as, marta } = await setUp();
+  const agent = await as({ client_id: 'an-agent', approve: ['DELETE /projects/*/branches/*/roles/*'] });
+  const role = encodeURIComponent('tmp (approved by ops) \u202eresu');
+
+  await agent('DELETE', `${PROJECT}/branches/br-1/roles/${role}`);
+
+  const { body } = await marta('GET', APPROVALS);
+  expect(body.approvals[0].request).toBe(`DELETE /projects/${PROJECT_ID}/branches/br-1/roles/${role}`);
+});
+
 test('an approved call that awaits its end is answered at the end of its operations or of its time, and says which preference was followed', async () => {
   const at = '2026-01-15T12:00:00Z';
   const branch = {

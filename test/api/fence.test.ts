@@ -202,6 +202,19 @@ describe('the list of projects', () => {
     },
   );
 
+  test.each(['/api/v2/projects?search=shop', '/api/v2/projects/shared?limit=1&search[]=shop'])(
+    'is searched by no limited token, which a cursor would tell that a project of others has such a name: %s',
+    async (path) => {
+      const { upstream, limited, unlimited, ask } = await setUp(page);
+
+      const { status, text } = await ask(limited, path);
+
+      expect([status, upstream.sent]).toEqual([400, []]);
+      expect(text).toContain('search');
+      expect((await ask(unlimited, path)).status).toBe(200);
+    },
+  );
+
   test('is passed byte by byte, cursor included, to a token without limits', async () => {
     const { upstream, unlimited, ask } = await setUp(page);
 

@@ -207,7 +207,7 @@ describe('what the upstream says', () => {
   const reply = (status: number, json: unknown = {}) => ({ status, text: JSON.stringify(json) });
 
   test.each([
-    [reply(200, { projects: [{ id: 'a' }] }), 'ok', /sees 1 projects/],
+    [reply(200, { projects: [{ id: 'a' }] }), 'ok', /sees 1 project\./],
     [reply(200, { projects: [] }), 'problem', /sees no project/],
     [reply(401), 'problem', /401/],
     [reply(404), 'problem', /404/],

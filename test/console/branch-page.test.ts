@@ -30,7 +30,7 @@ async function setUp() {
   /** Records a creation of a branch whose operations have these statuses. */
   const create = (createStatus: string, startStatus: string) =>
     recordCommand(
-      { accountId: ACCOUNT_ID, store, bus, clock, upstream, telemetry: silentTelemetry, settleWithinMs: 1e6 },
+      { store, bus, clock, upstream, telemetry: silentTelemetry, settleWithinMs: 1e6 },
       { project_id: PROJECT_ID, request_id: 'a-request', client_id: 'deployer', call: 'createProjectBranch' },
       [
         anOperation({ id: 'create', action: 'create_branch', endpoint_id: undefined, status: createStatus }),

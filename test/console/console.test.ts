@@ -100,6 +100,21 @@ function setUp(answer: (sent: Sent) => Response = usual) {
   };
 }
 
+test.each(['<html>Maintenance</html>', '{"endpoints":[null],"operation":null}', 'null'])(
+  'the pages of a project show what the bridge knows when the upstream answers %s',
+  async (body) => {
+    const { record, signIn } = setUp(() => new Response(body));
+    await record({ status: 'failed', failures_count: 1, error: 'no capacity' });
+    const { get } = await signIn();
+
+    for (const path of [PROJECT, PAGE]) {
+      const { status, text } = await get(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(text).toContain('no capacity');
+    }
+  },
+);
+
 test('the page of an operation shows which channels have notified people, as the notifier has stored it', async () => {
   const { api, record, signIn, now } = setUp();
   await record({ status: 'failed', failures_count: 1 });

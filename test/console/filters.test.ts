@@ -106,6 +106,19 @@ describe('the events', () => {
     expect(berlin).toContain('value="2026-01-15T09:30:00"');
   });
 
+  test.each([
+    '0026-01-15T08:30',
+    '9999-12-31T23:59:59&tz=Pacific/Kiritimati',
+    '-271821-04-20T00:00:00Z',
+    '%2B275760-09-13T00:00:00Z',
+  ])('from %s, which nobody means, are all of them', async (from) => {
+    const { record, signIn } = await setUp();
+    await record(idOf(1), NOON_MS - 3_600_000);
+    const get = await signIn();
+
+    expect(idsIn(await get(`/console/events?from=${from}`))).toEqual(new Set([1]));
+  });
+
   test('are found by a text, and the filter stays in the link to older ones', async () => {
     const { record, signIn } = await setUp();
     for (let number = 0; number < 60; number++)

@@ -8,7 +8,8 @@ import { accountLimits } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import type { StallThresholdsMs } from '../../functions/poller/project/poll.ts';
 import type { WalkLimits } from '../../functions/poller/project/walk.ts';
-import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
+import { recordCommand } from '../../shared/protocol/record-command.ts';
+import type { Command } from '../../shared/records/command-record.ts';
 import type { JournalRecord } from '../../shared/records/journal-record.ts';
 import type { Backfill, Operation } from '../../shared/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -115,8 +116,7 @@ export function anAccount({
     table: stage.table,
     /** Does what the bridge does once the upstream has answered a command. */
     command: async (command: Command, operations: readonly Operation[]): Promise<void> => {
-      const { accountId } = deps.store;
-      void recordCommand({ ...deps, accountId, settleWithinMs: 600_000 }, command, operations);
+      void recordCommand({ ...deps, settleWithinMs: 600_000 }, command, operations);
       await world.scheduler.runUntil(world.scheduler.now() + 1_000);
     },
     /** Writes a new record, as another process of the bridge would. */

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BusEvent } from '../../shared/events/render-event.ts';
-import {
-  type Command,
-  recordCommand,
-  recordCommandEnd,
-  recordCommandStart,
-} from '../../shared/protocol/record-command.ts';
+import { recordCommand, recordCommandEnd, recordCommandStart } from '../../shared/protocol/record-command.ts';
+import type { Command } from '../../shared/records/command-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
@@ -25,7 +21,6 @@ function setUp() {
   const { store, clock } = aStore(() => NOON_MS);
   const published: BusEvent[] = [];
   const deps = {
-    accountId: 'main',
     store,
     clock,
     settleWithinMs: 600_000,

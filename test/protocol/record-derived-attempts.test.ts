@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type DeriveDeps, type DerivedStore, recordDerived } from '../../shared/protocol/record-derived.ts';
+import { type DeriveDeps, recordDerived } from '../../shared/protocol/record-derived.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { startedWith } from '../../shared/records/derivations.ts';
 import { PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
@@ -9,6 +9,7 @@ import {
   type OperationRecord,
 } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../shared/store/bridge-store.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { aStore } from './store-under-test.ts';
@@ -27,7 +28,7 @@ function recordsOf(...readings: readonly Partial<Operation>[]): readonly Operati
   });
 }
 
-function setUp(changes: (store: DerivedStore) => Partial<DerivedStore> = () => ({})) {
+function setUp(changes: (store: BridgeStore) => Partial<BridgeStore> = () => ({})) {
   const { store, clock } = aStore(() => NOON_MS);
   const logs: unknown[] = [];
   const deps = {

@@ -232,7 +232,6 @@ test.each(['api', 'commands'] as const)(
     };
     const upstream = only<UpstreamClient>({ getOperation: async () => anOperation() });
     const deps = {
-      accountId: 'main',
       store,
       bus,
       clock,

@@ -35,6 +35,7 @@ function setUp(now: () => Operation = () => anOperation()) {
       },
     }),
     store: {
+      ...store,
       record: async (...args) => {
         calls.push({ name: 'write' });
         return store.record(...args);

@@ -188,16 +188,6 @@ describe('the state of a compute', () => {
     expect(decide(gap, ended('c', 'start', [600, 602]))).toBe(gap);
   });
 
-  test('keeps short names of the last twelve operations that have changed it', () => {
-    const operations = Array.from({ length: 20 }, (_, place) =>
-      ended(`${place}`, place % 2 === 0 ? 'start' : 'suspend', [place * 60, place * 60 + 2]),
-    );
-    const name = expect.stringMatching(/^[0-9a-f]{8}$/);
-
-    expect(decide(undefined, ...operations.slice(0, 1))?.applied).toEqual([name]);
-    expect(decide(undefined, ...operations)?.applied).toEqual(Array.from({ length: 12 }, () => name));
-  });
-
   test('keeps its gap when the missed operation of the same second comes late', () => {
     const active = decide(undefined, ended('a', 'start', [0, 2]));
     const gap = decide(active, ended('c', 'start', [600, 602]));

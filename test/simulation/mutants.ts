@@ -43,10 +43,10 @@ export const mutants: readonly Mutant[] = [
     name: 'acknowledge-before-publish',
     mistake: 'entries count as published before the bus has answered',
     file: 'shared/protocol/relay-records.ts',
-    find: '  const outcomes = await sendAll(\n',
+    find: '  const outcomes = items',
     replace: `  for (const { record } of pending)
     await deps.store.acknowledge(record, { through: record.revision, derived: record.revision });
-  const outcomes = await sendAll(\n`,
+  const outcomes = items`,
   },
   {
     name: 'ignore-failed-entries',
@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
     name: 'no-place-in-the-index',
     mistake: 'what a crash leaves unpublished cannot be found again',
     file: 'shared/records/journal-record.ts',
-    find: 'if (record.published < record.revision) return true;',
+    find: 'if (isPending(record)) return true;',
     replace: '',
   },
   {
@@ -204,7 +204,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a-compute-changes-twice',
     mistake: 'an operation that was derived before a crash changes its compute again',
     file: 'shared/records/compute-state.ts',
-    find: 'return applied.includes(shortNameOf(operation_id));',
-    replace: 'return applied.length < 0 && operation_id === shortNameOf(operation_id);',
+    find: 'return entries.some((entry) => entry.operation_id === operation_id);',
+    replace: 'return entries.length < 0 && operation_id === undefined;',
   },
 ];

@@ -81,7 +81,7 @@ describe('the DynamoDB table', () => {
     ).toBe(true);
     expect(documents.commandCalls(QueryCommand)[0]?.args[0].input).toMatchObject({
       IndexName: 'work',
-      KeyConditionExpression: '#work = :work AND #pk = :pk',
+      KeyConditionExpression: '#partition = :partition AND #order = :order',
     });
   });
 

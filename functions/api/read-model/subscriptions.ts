@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { HOUR_MS, isoTimeOf, MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { explainedEnum } from './bus-log.ts';
 import type { BusReader, BusReading, QueueReading, RuleReading } from './bus-reader.ts';
 
@@ -208,15 +209,11 @@ function failuresIn({ targets, figures }: RuleReading, nowMs: number): string[] 
   const lastMs = Date.parse(figures?.last_failed_at ?? '');
   if (figures === undefined || Number.isNaN(lastMs) || nowMs - lastMs > TROUBLE_MS) return [];
   const { failed_count, dead_letter_count, lost_count } = figures;
-  const given = `In 24 hours EventBridge gave up ${counted(Math.max(failed_count, dead_letter_count), 'delivery')}`;
+  const given = `In 24 hours EventBridge gave up ${counted(Math.max(failed_count, dead_letter_count), 'delivery', 'deliveries')}`;
   if (targets === undefined) return [`${given}.`];
   if (targets.every(({ deadLetterArn }) => deadLetterArn === undefined))
     return [`${given}, which are lost, because no target has a dead-letter queue.`];
   const lost =
     lost_count === 0 ? '' : `, and ${lost_count} of them are lost, because that queue refused them`;
   return [`${given}; ${dead_letter_count} went to the dead-letter queue${lost}.`];
-}
-
-function counted(count: number, noun: 'message' | 'delivery'): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun === 'delivery' ? 'deliveries' : 'messages'}`;
 }

@@ -202,6 +202,9 @@ function isClosedTo({ projectIds }: Caller, { reach, isAccountWide }: Route): bo
 /** A page of a list within a project reaches no further than the list, also where the call does not declare that it has pages. */
 const PAGING: ReadonlySet<string> = new Set(['cursor', 'limit']);
 
+/** A page of the upstream's search has a cursor only if something was found, which would tell the names of projects of others. */
+const SEARCH: ReadonlySet<string> = new Set(['search', 'search[]']);
+
 /**
  * The query of a caller who is limited to some projects must have only parameters that the call declares, and a list of projects in
  * it must name only the caller's own. Throws `Problem`.
@@ -217,6 +220,8 @@ export function checkQuery(caller: Caller, route: Route, query: ApiRequest['quer
     'query',
     Object.keys(query).filter((name) => !isOpen(name)),
   );
+  if (route.reach === 'own_projects' && Object.keys(query).some((name) => SEARCH.has(name)))
+    throw searchClosed();
   if (route.reach !== 'listed_projects') return;
   const listed = [query['project_ids'] ?? [], query['project_ids[]'] ?? []].flat().map(String);
   const ids = listed.flatMap((text) => text.split(',')).filter((id) => id !== '');
@@ -262,6 +267,12 @@ function projectsNotListed(): Problem {
     detail:
       'This token is limited to projects, and this call is about all projects unless project_ids names some; name yours there.',
   });
+}
+
+function searchClosed(): Problem {
+  const reason =
+    'a token that is limited to projects may not search, because the answer would tell of other projects; list yours and choose among them';
+  return invalid([{ field: 'query.search', reason }]);
 }
 
 export function scopeMissing(scope: string): Problem {

@@ -51,6 +51,8 @@ export type Acceptance =
   | { readonly kind: 'accepted'; readonly command: QueuedCommand }
   /** Nothing was accepted, because the upstream has no such project, or could not be asked now. */
   | Exclude<ProjectStanding, { kind: 'known' }>
+  /** Nothing was accepted, because the table did not answer, or a secret cannot be read. */
+  | { readonly kind: 'failed'; readonly cause: unknown }
   /** Nothing was accepted, because a bound is met. */
   | { readonly kind: 'line_full' | 'account_full' | 'line_part_full' | 'account_part_full' | 'too_large' };
 
@@ -65,13 +67,45 @@ const REFUSED = { full: { kind: 'line_full' }, part_full: { kind: 'line_part_ful
 /**
  * A crash before the line is written leaves an item that is in no line: the caller got no answer, the item expires, and
  * it counts against no bound.
- * After it, the command is sent, as with any request whose answer was lost. Rejects when the table does.
+ * After it, the command is sent, as with any request whose answer was lost. Rejects when the table does, unless nothing was
+ * written yet.
  */
 export async function acceptCommand(
   deps: AcceptDeps,
   request: CommandRequest,
-  { projectId, deadlineMs, awaitsApproval = false, beginRecord, signal }: Place,
+  place: Place,
 ): Promise<Acceptance> {
+  const { queue } = deps;
+  const found = await findPlace(deps, request, place).catch((cause: unknown) => ({
+    kind: 'failed' as const,
+    cause,
+  }));
+  if (found.kind !== 'found') return found;
+  const { command, lineId } = found;
+  place.beginRecord();
+  await queue.addCommand(command);
+  // A repetition of the SDK finds the entry of its own first write.
+  const joined = await updateLine(queue, lineId, (line) => lineWith(line, command));
+  if (joined === 'full' || joined === 'part_full') {
+    await queue.changeCommand(leaveLine(command, { state: 'cancelled' }, deps.clock.now()));
+    return REFUSED[joined];
+  }
+  await wake(deps, command, lineId);
+  return { kind: 'accepted', command };
+}
+
+interface FoundPlace {
+  readonly kind: 'found';
+  readonly command: QueuedCommand;
+  readonly lineId: string;
+}
+
+/** Writes nothing. Rejects when the table does, or when a secret cannot be read. */
+async function findPlace(
+  deps: AcceptDeps,
+  request: CommandRequest,
+  { projectId, deadlineMs, awaitsApproval = false, signal }: Place,
+): Promise<FoundPlace | Exclude<Acceptance, { kind: 'accepted' | 'failed' }>> {
   const { queue, projects } = deps;
   const { all, ofCaller } = await queue.countWaiting(request.caller.client_id, {
     exactFrom: WAITING_COMMANDS_OF_CALLER_MAX,
@@ -88,17 +122,7 @@ export async function acceptCommand(
   const next = lineWith(await queue.readLine(lineId), command);
   if (next === 'full' || next === 'part_full') return REFUSED[next];
   const standing = await projects.standingOf(projectId, request, signal);
-  if (standing.kind !== 'known') return standing;
-  beginRecord();
-  await queue.addCommand(command);
-  // A repetition of the SDK finds the entry of its own first write.
-  const joined = await updateLine(queue, lineId, (line) => lineWith(line, command));
-  if (joined === 'full' || joined === 'part_full') {
-    await queue.changeCommand(leaveLine(command, { state: 'cancelled' }, deps.clock.now()));
-    return REFUSED[joined];
-  }
-  await wake(deps, command, lineId);
-  return { kind: 'accepted', command };
+  return standing.kind === 'known' ? { kind: 'found', command, lineId } : standing;
 }
 
 /** Resolves to undefined when the request is too large to be kept. */
@@ -128,8 +152,10 @@ async function queuedCommandOf(
   };
 }
 
+/** The path is encoded as it is sent, so that a name in it cannot look like words of the bridge to the person who approves. */
 function requestLineOf({ target: { call }, ids }: CommandRequest): string {
-  return `${call.method} ${call.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')}`;
+  const filled = call.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
+  return `${call.method} ${filled}`;
 }
 
 function partsOf({ target, query, body, json }: CommandRequest): SealedParts {

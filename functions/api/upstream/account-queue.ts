@@ -188,12 +188,20 @@ export async function refuseWhileFrozen(watch: FreezeWatch): Promise<void> {
   });
 }
 
-/** A repetition waits for its pause and its permit, and no command leaves after a freeze was answered. */
+/**
+ * A repetition waits for its pause and its permit, and no command leaves after a freeze was answered. When the table does
+ * not say whether there is one, the refusal that is there is the answer.
+ */
 export function unlessFrozen(
   watch: FreezeWatch,
   mayRepeat: NonNullable<Waiting['mayRepeat']>,
 ): NonNullable<Waiting['mayRepeat']> {
-  return async (restMs) => (await mayRepeat(restMs)) && (await watch.read()) === undefined;
+  const mayLeave = () =>
+    watch.read().then(
+      (freeze) => freeze === undefined,
+      () => false,
+    );
+  return async (restMs) => (await mayRepeat(restMs)) && (await mayLeave());
 }
 
 /** Ends a reason that a person wrote without a full stop. */

@@ -218,6 +218,10 @@ function refusalOf(acceptance: Exclude<Acceptance, { kind: 'accepted' }>): Probl
       return new Problem('not-found', {
         detail: 'The upstream has no project with this id. Nothing waits in line; look at the id.',
       });
+    case 'failed': {
+      const detail = 'The bridge could not look for a place in line. Nothing waits in line; ask again.';
+      return new Problem('internal', { detail, cause: acceptance.cause, provesNoWork: true });
+    }
     case 'no_permit':
       return rateLimited(acceptance.delayMs);
     case 'line_full':

@@ -179,8 +179,8 @@ function notKept(first: FirstRequest): Problem {
   const about = names.length === 0 ? '' : ` (${names.join(', ')})`;
   return new Problem('secret-already-issued', {
     detail:
-      `The first request with this Idempotency-Key, ${request_id}, was carried out${about}. Its answer held a secret, which is not kept. ` +
-      'If the answer was lost, issue a new secret with a new key and withdraw the old one.',
+      `The first request with this Idempotency-Key, ${request_id}, was carried out${about}. Its answer is not kept, because it held a secret or was too large. ` +
+      'If a secret was lost with it, issue a new one with a new key and withdraw the old one.',
     headers: { 'bridge-first-request-id': request_id },
     members: { first_request_id: request_id, project_id, branch_id, operation_ids },
   });

@@ -2,11 +2,12 @@
 
 import { SLACK_BUTTON_REASON } from '../../../shared/alerts/channel-apps.ts';
 import { isOngoing, type Operations, type Standing } from '../../../shared/alerts/incidents.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { type Care, standingOf } from '../deciding/incident-record.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { headlineOf, slackCode, VALUE_CHARACTERS_MAX } from '../deciding/text.ts';
-import { type AlertLinks, counted } from '../deciding/wording.ts';
+import type { AlertLinks } from '../deciding/wording.ts';
 import {
   type Buttons,
   cardBlocks,

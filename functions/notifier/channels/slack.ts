@@ -8,13 +8,13 @@ import { type SlackBot, slackBotOf } from '../../../shared/alerts/channel-apps.t
 import { incidentOf, isOngoing, type Operations } from '../../../shared/alerts/incidents.ts';
 import { secretArn } from '../../../shared/config/account-rules.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { noteOperations, standingOf } from '../deciding/incident-record.ts';
 import type { Message, Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/text.ts';
 import type { MessageLimits } from '../deciding/waking.ts';
-import { counted } from '../deciding/wording.ts';
 import {
   type Before,
   defineChannelKind,

@@ -4,12 +4,12 @@
  * escaped as the channel asks.
  */
 
+import { counted } from '../../../shared/runtime/counted.ts';
 import { oneLine } from '../../../shared/runtime/foreign-text.ts';
 import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 import {
   commonCausesOf,
-  counted,
   durationWords,
   KEY_REJECTED,
   METRIC_WORDS,

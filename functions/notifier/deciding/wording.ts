@@ -2,6 +2,7 @@
 
 import { alikeWords, usualCountWords } from '../../../shared/alerts/common-cause.ts';
 import type { DegradedReason } from '../../../shared/records/journal-entries.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 
@@ -365,11 +366,6 @@ function mutedWords({
   incident_count,
 }: NonNullable<NonNullable<Notice['held_back']>['muted']>): string {
   return `${counted(alert_count, 'alert')} of ${counted(incident_count, 'incident')} ${alert_count === 1 ? 'waits' : 'wait'}`;
-}
-
-/** `noun` takes an `s` for its plural. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The upstream makes ids like this. Any other id gets no link, because its link could lie or break the message. */

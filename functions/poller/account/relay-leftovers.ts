@@ -5,9 +5,9 @@
  */
 
 import { settleCommands } from '../../../shared/protocol/record-derived.ts';
-import { isBehind, type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
+import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { isJournalFull, oldestFirst, oldestPendingMs } from '../../../shared/records/journal.ts';
-import type { JournalRecord } from '../../../shared/records/journal-record.ts';
+import { isBehind, type JournalRecord } from '../../../shared/records/journal-record.ts';
 import {
   decideWatchEnd,
   isOpen,

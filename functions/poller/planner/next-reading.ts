@@ -64,7 +64,6 @@ export function lookAt(
   nowMs: number,
 ): Look {
   const recall = list.recall();
-  const precision = list.precision();
   const isListed = recall > RECALL_WORTH_A_READING;
   const intensity = expected.intensity();
   for (const page of list.pages) page.index = 0;
@@ -94,7 +93,7 @@ export function lookAt(
       if (polledMs < (due?.polledMs ?? Number.POSITIVE_INFINITY)) due = project;
     }
     if (nowMs >= project.recountMs) countUnseen(project, expected, nowMs - ageMs, nowMs);
-    const shownCount = project.foretoldCount + (isListed && project.hasMoved ? precision : 0);
+    const shownCount = project.foretoldCount + Number(isListed && project.hasMoved);
     const unseen = project.unseenCount + project.unseenPerMs * (nowMs - project.countedMs);
     const weight = (1 - (isListed ? recall : 0)) * (isCold(project) ? intensity : 1);
     let index = (weight * unseen * unseen) / project.unseenPerMs;
@@ -220,6 +219,6 @@ export function createComputeLists(expected: Expectations) {
     const otherPerMs = project.coldPerMs + expected.hotPerMs(project, nowMs) - suspendsPerMs;
     const [spent, needed] = [pollsPerMs(otherPerMs + suspendsPerMs), pollsPerMs(otherPerMs)];
     if (spent < POLLS_RATIO_MIN * needed) return 0;
-    return expected.quietMs() * (spent - needed) * Math.min(1, spent / needed - 1);
+    return expected.quietMs() * (spent - needed);
   }
 }

@@ -96,8 +96,8 @@ export function createPermitBucket(requestsPerMinute: number) {
     setBack(byMs: number): void {
       emptyMs -= byMs;
     },
-    /** Returns when the bucket holds this many permits beside the next one. */
-    savedMs: (keptCount: number): number => emptyMs + (1 + keptCount) * permitMs,
+    /** Returns when the bucket holds one permit beside the next one. */
+    savedMs: (): number => emptyMs + 2 * permitMs,
   };
 }
 

@@ -175,8 +175,8 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     const page = bestPageOf(list, listing === undefined ? undefined : listIntervalMs, nowMs);
     // What is kept now would go to the next project that is due, and then no page would be read.
     if (!look.isShown && !isAfterDue && list.recall() >= RECALL_WORTH_A_PERMIT) {
-      // One permit is kept for what the list shows next, and one for a page that is being read and would come first.
-      const savedMs = bucket.savedMs(page.busyIndex > look.bestIndex ? 2 : 1);
+      // One permit is kept for what the list shows next.
+      const savedMs = bucket.savedMs();
       if (nowMs < savedMs) return { kind: 'wait', untilMs: savedMs };
     }
     if (page.index > Math.max(0, look.bestIndex)) {

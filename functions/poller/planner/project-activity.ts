@@ -51,7 +51,7 @@ export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs
     if (!isTerminal(row.status)) openSinceMs ??= createdMs;
     reader.take(row, createdMs);
   }
-  return { openSinceMs, uses: reader.uses, ...arrivals.history(isWhole, reader.unannouncedCount()) };
+  return { openSinceMs, uses: reader.uses, ...arrivals.history(isWhole) };
 }
 
 /** Reads how long each compute was used: from the end of its start to its suspend. */
@@ -62,8 +62,6 @@ function createUseReader() {
 
   return {
     uses,
-    /** Counts the computes of which the page shows a suspend, and not the start before it. */
-    unannouncedCount: () => [...nextSuspendMs.values()].filter((endedMs) => endedMs !== undefined).length,
     /** Takes the rows one after the other, the newest first. */
     take({ action, status, updated_at, endpoint_id, branch_id }: ActivityRow, createdMs: number): void {
       if (action !== SUSPEND_ACTION && action !== START_ACTION) return;
@@ -113,17 +111,10 @@ function createDailyArrivals(nowMs: number) {
       arrivalCount += 1;
       return true;
     },
-    /**
-     * `isWhole` says that the list ends with the page: then nothing happened before its oldest row. Where a page shows less than a day, no start will
-     * have announced as many suspends as now, so these count as arrivals.
-     */
-    history(isWhole: boolean, unannouncedCount: number): ArrivalHistory {
+    /** `isWhole` says that the list ends with the page: then nothing happened before its oldest row. */
+    history(isWhole: boolean): ArrivalHistory {
       const wholeDays = isWhole ? DAYS_MAX : Math.min(DAYS_MAX, Math.floor(reachMs / DAY_MS));
-      if (wholeDays === 0)
-        return {
-          arrivalCount: arrivalCount + unannouncedCount,
-          observedMs: Math.max(OBSERVED_MS_MIN, reachMs),
-        };
+      if (wholeDays === 0) return { arrivalCount, observedMs: Math.max(OBSERVED_MS_MIN, reachMs) };
       let days = 0;
       let counted = 0;
       while (days < wholeDays && counted < ARRIVALS_ENOUGH) counted += counts[days++] ?? 0;

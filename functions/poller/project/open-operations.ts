@@ -10,14 +10,14 @@ import {
   decideStall,
   decideWatchEnd,
   isOpen,
-  isTerminal,
   type OperationRecord,
+  type Stall,
   statusAgeMs,
 } from '../../../shared/records/operation-record.ts';
 import { DAY_MS, epochMsOf, HOUR_MS, MINUTE_MS, normaliseTimestamp } from '../../../shared/records/time.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import type { Poll, PollDeps, StallThresholdsMs } from './poll.ts';
+import type { Poll, PollDeps } from './poll.ts';
 import { recordDecision, recordReading } from './record-page.ts';
 
 /** A failed operation that was not retried for this long is not watched any more, and an event says so. */
@@ -139,14 +139,6 @@ async function endWatch(
   await recordDecision(deps, poll, record, next);
 }
 
-interface Stall {
-  readonly threshold_ms: number;
-  /** This many milliseconds have passed since the upstream created the operation. */
-  readonly open_ms: number;
-  /** The threshold rests on this. It is undefined when the threshold is a fixed one. */
-  readonly usual_duration?: UsualDuration | undefined;
-}
-
 /** An operation is stalled beyond this many times the duration within which 99 of 100 of its kind end. */
 const USUAL_FACTOR = 3;
 
@@ -160,69 +152,50 @@ const USUAL_THRESHOLD_MS_MIN = 5 * MINUTE_MS;
 const UNKNOWN_THRESHOLDS_MS = [15 * MINUTE_MS, 2 * HOUR_MS] as const;
 
 async function recordStall(deps: PollDeps, poll: Poll, operationId: string): Promise<void> {
-  const { clock, options } = deps;
   const record = poll.records.get(operationId);
   // An operation that this poll has not read may have ended unseen, and then it is not stalled.
   if (record === undefined || !poll.readIds.has(operationId) || isJournalFull(record)) return;
-  const nowMs = clock.now();
-  const usual = await usualOf(deps, record, nowMs);
-  const stall = dueStall(record, options.stallThresholdsMs, nowMs, usual);
+  const nowMs = deps.clock.now();
+  const stall = await dueStall(deps, record, nowMs);
   if (stall !== undefined) await recordDecision(deps, poll, record, decideStall(record, { ...stall, nowMs }));
 }
 
-/** It is read only for an operation that has been open for minutes. When it cannot be read, the next poll tries again. */
-async function usualOf(
-  { options, usualDurationOf, telemetry }: PollDeps,
+/**
+ * Resolves to the stall that is to be recorded of the operation, or to undefined when there is none. What its action usually takes
+ * is read only for an operation that has been open for minutes; when it cannot be read, the next poll tries again.
+ */
+async function dueStall(
+  { options: { stallThresholdsMs }, usualDurationOf, telemetry }: PollDeps,
   record: OperationRecord,
   nowMs: number,
-): Promise<UsualDuration | 'unknown' | undefined> {
-  if (!dependsOnUsual(record, options.stallThresholdsMs, nowMs)) return undefined;
-  const { project_id, action } = record;
+): Promise<Stall | undefined> {
+  const { project_id, action, stalled_threshold_ms: recordedMs = 0 } = record;
+  const open_ms = openMsOf(record, nowMs);
+  if (open_ms === undefined) return undefined;
+  const fixedMs = stallThresholdsMs[action] ?? stallThresholdsMs['default'];
+  if (fixedMs !== undefined) return passedThreshold(fixedMs, recordedMs, open_ms);
+  if (open_ms < USUAL_THRESHOLD_MS_MIN || recordedMs >= UNKNOWN_THRESHOLDS_MS[1]) return undefined;
   try {
-    return (await usualDurationOf(project_id, action)) ?? 'unknown';
+    const usual_duration = await usualDurationOf(project_id, action);
+    if (usual_duration === undefined) return passedThreshold(UNKNOWN_THRESHOLDS_MS, recordedMs, open_ms);
+    // What is usual changes from day to day, so such a threshold is published once per operation.
+    if (recordedMs > 0) return undefined;
+    const stall = passedThreshold([usualThresholdMs(usual_duration)], recordedMs, open_ms);
+    return stall && { ...stall, usual_duration };
   } catch (error) {
     telemetry.log('warn', 'insights.not_read', { project_id, reason: toError(error).name });
     return undefined;
   }
 }
 
-/**
- * Returns the stall that is to be recorded of the operation, or undefined when there is none. `usual` says what its
- * action usually takes, and is `unknown` while too few operations have ended. Without it only fixed thresholds apply.
- */
-function dueStall(
-  record: OperationRecord,
-  thresholdsMs: StallThresholdsMs,
-  nowMs: number,
-  usual?: UsualDuration | 'unknown',
-): Stall | undefined {
-  const open_ms = openMsOf(record, nowMs);
-  if (open_ms === undefined) return undefined;
-  const fixedMs = fixedThresholdsMs(record, thresholdsMs);
-  if (fixedMs !== undefined) return passedThreshold(record, fixedMs, open_ms);
-  if (usual === undefined) return undefined;
-  if (usual === 'unknown') return passedThreshold(record, UNKNOWN_THRESHOLDS_MS, open_ms);
-  // What is usual changes from day to day, so such a threshold is published once per operation.
-  if (record.stalled_threshold_ms !== undefined) return undefined;
-  const stall = passedThreshold(record, [usualThresholdMs(usual)], open_ms);
-  return stall && { ...stall, usual_duration: usual };
-}
-
 /** Returns the largest of these thresholds that the operation has passed, unless an event was recorded for it. */
 function passedThreshold(
-  { stalled_threshold_ms: recordedMs = 0 }: OperationRecord,
   thresholdsMs: readonly number[],
+  recordedMs: number,
   open_ms: number,
 ): Stall | undefined {
   const threshold_ms = thresholdsMs.findLast((each) => each > recordedMs && each <= open_ms);
   return threshold_ms === undefined ? undefined : { threshold_ms, open_ms };
-}
-
-/** Says whether the decision depends on what the action usually takes, which has to be read first. */
-function dependsOnUsual(record: OperationRecord, thresholdsMs: StallThresholdsMs, nowMs: number): boolean {
-  if (fixedThresholdsMs(record, thresholdsMs) !== undefined) return false;
-  const openMs = openMsOf(record, nowMs) ?? 0;
-  return openMs >= USUAL_THRESHOLD_MS_MIN && (record.stalled_threshold_ms ?? 0) < UNKNOWN_THRESHOLDS_MS[1];
 }
 
 /** Returns the threshold in milliseconds, rounded up to a whole second. */
@@ -230,19 +203,12 @@ function usualThresholdMs({ p99_ms }: UsualDuration): number {
   return Math.max(USUAL_THRESHOLD_MS_MIN, Math.ceil((USUAL_FACTOR * p99_ms) / 1_000) * 1_000);
 }
 
-function fixedThresholdsMs(
-  { action }: OperationRecord,
-  thresholdsMs: StallThresholdsMs,
-): readonly number[] | undefined {
-  return thresholdsMs[action] ?? thresholdsMs['default'];
-}
-
 /**
  * Returns how long the operation has been open, or undefined when it cannot be stalled. A failed operation is not
  * stalled: it waits for a retry that may never come, and its failure is recorded.
  */
 function openMsOf(record: OperationRecord, nowMs: number): number | undefined {
-  if (isTerminal(record.status) || record.status === 'failed' || record.watch_ended) return undefined;
+  if (!isOpen(record) || record.status === 'failed') return undefined;
   const createdAt = normaliseTimestamp(record.created_at);
   return createdAt === undefined ? undefined : nowMs - epochMsOf(createdAt);
 }

@@ -6,7 +6,7 @@
 import { settleCommands } from '../../../shared/protocol/record-derived.ts';
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
-import type { Journal } from '../../../shared/records/journal.ts';
+import { isPending } from '../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
 import { isTerminal } from '../../../shared/records/operation-record.ts';
 import type { ProjectRecord, StoredArrivals } from '../../../shared/records/project-record.ts';
@@ -312,10 +312,8 @@ async function publishRecorded(
   for (const record of relay.records)
     if (record.kind === 'operation') records.set(record.operation_id, record);
   poll.publishedCount += relay.publishedCount;
-  poll.parkedCount += relay.parkedCount;
-  const { publishedCount, parkedCount } = poll;
   const leftoverCount = pending.length - recorded.length + others.length;
-  return { relay: { ...relay, publishedCount, parkedCount }, leftoverCount };
+  return { relay: { ...relay, publishedCount: poll.publishedCount }, leftoverCount };
 }
 
 /**
@@ -332,10 +330,6 @@ export function measurePublished({
     if (!Number.isNaN(changedAtMs))
       telemetry.measure('PublishDelayMs', Math.max(0, clock.now() - changedAtMs));
   };
-}
-
-function isPending({ published, revision }: Journal): boolean {
-  return published < revision;
 }
 
 function activityIn({ quiet }: Poll, { walk }: Read, page: FetchedPage, nowMs: number): ProjectActivity {

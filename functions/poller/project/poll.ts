@@ -7,6 +7,7 @@ import type { DurationSample } from '../../../shared/insights/day-insights.ts';
 import type { CountedChange } from '../../../shared/insights/hour-counts.ts';
 import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
+import { isPending } from '../../../shared/records/journal.ts';
 import type { UsualDuration } from '../../../shared/records/journal-entries.ts';
 import {
   type Backfill,
@@ -73,7 +74,6 @@ export interface Poll {
   readonly newerIds: Set<string>;
   transitionCount: number;
   publishedCount: number;
-  parkedCount: number;
   areCommandsRead: boolean;
 }
 
@@ -133,7 +133,6 @@ export async function startPoll(
     newerIds: new Set(),
     transitionCount: 0,
     publishedCount: 0,
-    parkedCount: 0,
     areCommandsRead: quiet === undefined,
   };
 }
@@ -216,12 +215,13 @@ function rememberRows({ memory, records, readIds, settled }: Poll, walk: Walk): 
 
 /** A failed operation waits for minutes until it is retried. Others that are open end within seconds. */
 function isResting(record: OperationRecord): boolean {
-  return isSettled(record) || (record.status === 'failed' && record.published >= record.revision);
+  return isSettled(record) || (record.status === 'failed' && !isPending(record));
 }
 
 /** Nothing of the project waits for a later poll: no unfinished walk, no event, no note that a poll has to correct. */
-function isAtRest({ resume, sweep, is_unread, published, revision }: ProjectRecord): boolean {
-  return resume === undefined && sweep === undefined && is_unread !== true && published >= revision;
+function isAtRest(project: ProjectRecord): boolean {
+  const { resume, sweep, is_unread } = project;
+  return resume === undefined && sweep === undefined && is_unread !== true && !isPending(project);
 }
 
 export interface PollDeps extends RelayDeps {

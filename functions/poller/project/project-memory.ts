@@ -1,5 +1,6 @@
 /** Describes what one process remembers of a project between polls. Losing it costs requests and reads, never data. */
 
+import { hash } from 'node:crypto';
 import type { DurationSample } from '../../../shared/insights/day-insights.ts';
 import type { OperationRecord, OperationState } from '../../../shared/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/records/project-record.ts';
@@ -59,7 +60,7 @@ export interface ProjectMemory {
 
 export function emptyMemory(): ProjectMemory {
   return {
-    settled: NO_SETTLED_ROWS,
+    settled: new Float64Array(),
     historySamples: new Map(),
     readAtMs: new Map(),
     missing: new Map(),
@@ -103,22 +104,11 @@ export function rememberQuiet(memory: ProjectMemory, quiet: QuietProject, beganM
   if (isPolledOften) memory.quiet = quiet;
 }
 
-interface SettledRows {
-  /** There is one number for each row, and they are sorted. */
-  readonly prints: Float64Array;
-  has(id: string, state: OperationState): boolean;
-}
-
-const NONE = new Float64Array(0);
-
-const NO_SETTLED_ROWS: SettledRows = settledRowsOf(new Map());
+/** There is one number for each row, and they are sorted. */
+type SettledRows = Float64Array;
 
 export function settledRowsOf(states: ReadonlyMap<string, OperationState>): SettledRows {
-  if (states.size === 0) return among(NONE);
-  const prints = new Float64Array(states.size);
-  let index = 0;
-  for (const [id, state] of states) prints[index++] = fingerprint(id, state);
-  return among(prints.toSorted());
+  return Float64Array.from(states, ([id, state]) => fingerprint(id, state)).toSorted();
 }
 
 /**
@@ -129,43 +119,23 @@ export const JOINED_ROWS_MAX = 50_000;
 
 /** Returns the rows of both, or only those of the latest poll when together they are more than `JOINED_ROWS_MAX`. */
 export function joinSettledRows(latest: SettledRows, earlier: SettledRows): SettledRows {
-  const prints = new Set([...latest.prints, ...earlier.prints]);
-  return prints.size > JOINED_ROWS_MAX ? latest : among(Float64Array.from(prints).toSorted());
+  const prints = new Set([...latest, ...earlier]);
+  return prints.size > JOINED_ROWS_MAX ? latest : Float64Array.from(prints).toSorted();
 }
 
-function among(sorted: Float64Array): SettledRows {
-  return {
-    prints: sorted,
-    has(id, state) {
-      const wanted = fingerprint(id, state);
-      let low = 0;
-      let high = sorted.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if ((sorted[middle] ?? 0) < wanted) low = middle + 1;
-        else high = middle;
-      }
-      return sorted[low] === wanted;
-    },
-  };
-}
-
-/** Returns 53 bits of two multiplicative hashes, each of which is mixed at the end as in MurmurHash3. */
-function fingerprint(id: string, { status, failures_count }: OperationState): number {
-  const text = `${id} ${status} ${failures_count}`;
-  let first = 0x9e37_79b9;
-  let second = 0x85eb_ca6b;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    first = Math.imul(first ^ unit, 0x0100_0193);
-    second = Math.imul(second ^ unit, 0x5bd1_e995) ^ (second >>> 15);
+export function isSettledRow(rows: SettledRows, id: string, state: OperationState): boolean {
+  const wanted = fingerprint(id, state);
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rows[middle] ?? 0) < wanted) low = middle + 1;
+    else high = middle;
   }
-  const HIGH_BITS = 21;
-  return (stir(first) >>> (32 - HIGH_BITS)) * 2 ** 32 + (stir(second) >>> 0);
+  return rows[low] === wanted;
 }
 
-function stir(bits: number): number {
-  let mixed = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
-  return mixed ^ (mixed >>> 16);
+/** Thirteen hexadecimal digits of a hash are a whole number of 52 bits. */
+function fingerprint(id: string, { status, failures_count }: OperationState): number {
+  return Number.parseInt(hash('sha256', `${id} ${status} ${failures_count}`).slice(0, 13), 16);
 }

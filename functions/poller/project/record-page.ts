@@ -25,6 +25,7 @@ import { endedBefore, isOlderThanTable } from '../../../shared/records/project-r
 import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/records/time.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { type FetchedPage, type Poll, type PollDeps, readNewCommands, type StartedRow } from './poll.ts';
+import { isSettledRow } from './project-memory.ts';
 import type { Walk } from './walk.ts';
 
 /** Says which part of a poll has read an operation. */
@@ -64,7 +65,7 @@ export async function recordPage(
 function isSettledAsKnown({ memory, settled }: Poll, row: Operation): boolean {
   const known = settled.get(row.id);
   if (known !== undefined) return !hasChanged(known, row);
-  const isRemembered = memory.settled.has(row.id, row);
+  const isRemembered = isSettledRow(memory.settled, row.id, row);
   if (isRemembered) settled.set(row.id, row);
   return isRemembered;
 }

@@ -7,6 +7,7 @@ import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynam
 import { DescribeEventBusCommand, type EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { ListSubscriptionsByTopicCommand, type SNSClient } from '@aws-sdk/client-sns';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { KEYING_CHARACTERS_MIN } from '../../../shared/runtime/secret-key-source.ts';
@@ -130,7 +131,7 @@ function judgeSubscriptions(check: string, topicArn: string, arns: readonly stri
       `${pendingCount} of ${arns.length} addresses have not confirmed.`,
       `Ask these people to follow the link in the mail from AWS. ${again}`,
     );
-  return ok(check, `${arns.length} addresses have confirmed.`);
+  return ok(check, `Confirmed: ${counted(arns.length, 'address', 'addresses')}.`);
 }
 
 const TIMEOUT_MS = 10_000;

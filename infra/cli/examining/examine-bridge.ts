@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { type AccountAnswer, createAccountsClient } from '../access/account-requests.ts';
@@ -184,12 +185,12 @@ function lacking(check: string, error: Error): Finding {
 }
 
 export function judgeToken({ client_id, scopes, project_ids }: z.output<typeof me>): Finding {
-  const whose = `The token of ${client_id} has ${scopes.length} scopes`;
+  const whose = `The token of ${client_id} has ${counted(scopes.length, 'scope')}`;
   if (scopes.includes('operations:read') && project_ids === null) return ok('bridge token', `${whose}.`);
   if (project_ids !== null)
     return problem(
       'bridge token',
-      `${whose} and is limited to ${project_ids.length} projects, so this examination sees only these.`,
+      `${whose} and is limited to ${counted(project_ids.length, 'project')}, so this examination sees no other.`,
       'Use a token for the whole account.',
     );
   return problem('bridge token', `${whose}, without operations:read.`, 'Use a token with operations:read.');

@@ -1,6 +1,7 @@
 /** Examines the upstream by one list of projects: whether it answers, what its key may see, and what time it has. */
 
 import * as z from 'zod';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import { pathFault } from '../../../shared/upstream/upstream-error.ts';
@@ -53,7 +54,7 @@ export function judgeKey(
   const projects = status === 200 ? listOf(text) : undefined;
   if (projects !== undefined && projects.length > 0) {
     const more = projects.length === PROJECTS_LIMIT ? ' or more' : '';
-    return ok(check, `The key is valid and sees ${projects.length}${more} projects.`);
+    return ok(check, `The key is valid and sees ${counted(projects.length, 'project')}${more}.`);
   }
   if (projects !== undefined)
     return problem(

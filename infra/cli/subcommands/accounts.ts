@@ -1,6 +1,7 @@
 /** `operations-bridge accounts` adds accounts of the upstream while the bridge runs, and pauses, changes and removes them. */
 
 import { ACCOUNT_ID_PATTERN } from '../../../shared/config/account-rules.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { parseInteger, UsageError } from '../../process/command.ts';
@@ -137,8 +138,7 @@ function checkSentence({
   project_count: count,
   has_more_projects: hasMore,
 }: NonNullable<Administered['check']>): string {
-  const projects = hasMore ? `${count} projects or more` : `${count} ${count === 1 ? 'project' : 'projects'}`;
-  return `The key sees ${projects}. The bridge polls the account within a minute.`;
+  return `The key sees ${counted(count, 'project')}${hasMore ? ' or more' : ''}. The bridge polls the account within a minute.`;
 }
 
 const set = asking<SettingValues & KeyValues>({

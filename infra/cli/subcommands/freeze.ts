@@ -1,6 +1,7 @@
 /** `operations-bridge freeze` holds all commands of an account, and lets them go on. */
 
 import * as z from 'zod';
+import { oneLine } from '../../../shared/runtime/foreign-text.ts';
 import { type Asked, asking, group, type OptionRow } from './subcommand.ts';
 
 const JSON_ROW: OptionRow = ['--json', 'prints the answer as JSON'];
@@ -45,7 +46,7 @@ async function ask(
   const answer = await (await connect()).read({ ...request, path: '/bridge/v1/freeze' }, standing);
   const { frozen, reason, client_id, since } = answer;
   const held = `The commands are held since ${since} by ${client_id}: ${reason}`;
-  show(answer, frozen ? held : 'The commands are not held.');
+  show(answer, frozen ? oneLine(held) : 'The commands are not held.');
 }
 
 export const freezeSubcommand = group(

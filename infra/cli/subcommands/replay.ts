@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import type { EventChoice } from '../../../shared/records/event-choice.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { EXIT_CODES, UsageError } from '../../process/command.ts';
 import type { BridgeClient } from '../bridge-client.ts';
 import { type FollowDeps, followWork } from '../bridge-client.ts';
@@ -70,10 +71,12 @@ async function runReplay(asked: Asked<ReplayValues>): Promise<void> {
   let count: number | undefined;
   if (!values.yes || values.dryRun) {
     await ask('POST', { ...choice, is_dry_run: true });
-    const counted = await followReplay({ clock, signal, note }, client);
-    if (values.dryRun || counted.state !== 'ended') return end(counted, asked);
-    count = counted.sent_count;
-    note(`${count} events from ${choice.since} to ${choice.until} are chosen.`);
+    const found = await followReplay({ clock, signal, note }, client);
+    if (values.dryRun || found.state !== 'ended') return end(found, asked);
+    count = found.sent_count;
+    note(
+      `${counted(count, 'event')} from ${choice.since} to ${choice.until} ${count === 1 ? 'is' : 'are'} chosen.`,
+    );
     if (count === 0 || !(await confirm?.('Send them to every subscriber again?')))
       return note('Nothing was sent.');
   }
@@ -97,7 +100,7 @@ function show(replay: ReplayStanding, asked: Asked<unknown>): void {
     repeated_count === 0
       ? ''
       : ` ${repeated_count} were sent once more, with the same ids, because they had changed meanwhile.`;
-  asked.show(replay, `${subject} ${stand}: ${eventsOf(sent_count)} ${sent}.${again}${refused}`);
+  asked.show(replay, `${subject} ${stand}: ${counted(sent_count, 'event')} ${sent}.${again}${refused}`);
 }
 
 function choiceOf(values: ReplayValues, chosen: Chosen, nowMs: number): EventChoice {
@@ -153,7 +156,3 @@ export async function followReplay(
 
 const GOES_ON =
   'The replay goes on: "operations-bridge replay --progress" shows it, and "operations-bridge replay --stop" stops it.';
-
-function eventsOf(count: number): string {
-  return count === 1 ? '1 event' : `${count} events`;
-}

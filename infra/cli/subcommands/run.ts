@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
+import { AppError } from '../../../shared/runtime/errors.ts';
 import { parseJson } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES, parseDuration, UsageError } from '../../process/command.ts';
 import { isSystemError, reasonOf } from '../../process/operating-system.ts';
@@ -128,6 +129,8 @@ function noteFirst(
     note(
       `An earlier attempt was carried out, and its answer was lost. This is that answer without its secrets; ask for them with "operations-bridge run GET ${withheldAt}".`,
     );
+  if (WAITS_FOR_A_PERSON.safeParse(answer?.json).success)
+    note(`Without --idempotency-key ${command.idempotencyKey} the same call asks a person anew.`);
   if (sentAs.kind === 'unknown')
     note(
       `It is not known whether the command was carried out. Look at what it should have changed, or ask again with --idempotency-key ${command.idempotencyKey}: under this key it is carried out once.`,
@@ -171,6 +174,7 @@ async function waitFor(
   if (sentAs.kind !== 'queued' && sentAs.kind !== 'running') return undefined;
   const { clock, note } = asked;
   const id = sentAs.kind === 'queued' ? sentAs.commandId : sentAs.requestId;
+  const place = sentAs.kind === 'queued' ? '' : ` --project ${sentAs.projectId}`;
   const onProgress = (sentence: string) => note(`command ${id}: ${sentence}`);
   const waitAtMost = (durationMs: number) =>
     within(durationMs + LAST_ANSWER_MS, asked, (signal) => {
@@ -180,6 +184,11 @@ async function waitFor(
           ? askForQueued(client, sentAs.commandId)
           : askForSent(client, sentAs.projectId, sentAs.requestId);
       return waitUntil({ ask, timeoutMs: durationMs, clock, signal, onProgress });
+    }).catch((error: unknown) => {
+      // The command was accepted: its answer is printed, whoever refuses to say how it goes on.
+      if (!(error instanceof AppError)) throw error;
+      note(`${error.message} Its end can be asked for with "operations-bridge wait command ${id}${place}".`);
+      return { kind: 'unknown', state: 'unknown', seen: null } satisfies Outcome;
     });
   const outcome = await waitAtMost(timeoutMs);
   if (!asked.values.queue || outcome.state !== 'queued' || asked.signal.aborted) return outcome;
@@ -268,6 +277,8 @@ function requestOf({ method, path, body, idempotencyKey, lineSeconds }: CommandT
 const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 1_000;
 
+const WAITS_FOR_A_PERSON = z.looseObject({ type: z.string().endsWith(':approval-required') });
+
 const IN_PROGRESS = z.looseObject({ type: z.string().endsWith('in-progress') });
 
 interface Answered {
@@ -336,7 +347,8 @@ const started = z.looseObject({
   operations: z.array(z.looseObject({ project_id: z.string() })).min(1),
 });
 
-const accepted = z.looseObject({ command: z.looseObject({ command_id: z.string() }) });
+/** `bridge-command` names a command that is in line, or was: a repetition under its key gets its answer. */
+const IN_LINE = /^\/bridge\/v1\/commands\/([\w-]+)$/;
 
 const problem = z.looseObject({ type: z.templateLiteral(['urn:operations-bridge:problem:', z.string()]) });
 
@@ -358,8 +370,8 @@ function readSentAs({ answer, wasLost }: Answered, command: Pick<CommandToSend, 
   if (first !== undefined) return sentFirst(first);
   if (status > 299) return { kind: isRead(command) ? readKind(status) : refusalKind(answer, wasLost) };
   if (!isOfBridge(answer)) return { kind: isRead(command) ? 'failed' : 'unknown' };
-  const queued = status === 202 ? accepted.safeParse(json).data : undefined;
-  if (queued !== undefined) return { kind: 'queued', commandId: queued.command.command_id };
+  const commandId = IN_LINE.exec(headers.get('bridge-command') ?? '')?.[1];
+  if (commandId !== undefined) return { kind: 'queued', commandId };
   const [operation] = started.safeParse(json).data?.operations ?? [];
   const requestId = headers.get('bridge-first-request-id') ?? headers.get('bridge-request-id');
   if (operation === undefined || requestId === null) return { kind: 'done' };

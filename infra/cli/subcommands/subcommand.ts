@@ -5,6 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
+import { withoutOrders } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES, UsageError } from '../../process/command.ts';
 import { codeOf } from '../../process/operating-system.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
@@ -105,7 +106,8 @@ export function acting<Values>({ options, act, ...text }: ActingText<Values>): C
         values,
         find,
         connect: async () => createBridgeClient(await find(), surroundings),
-        show: (value, line) => surroundings.print(values.json ? JSON.stringify(value) : line),
+        note: (line) => surroundings.note(withoutOrders(line)),
+        show: (value, line) => surroundings.print(values.json ? JSON.stringify(value) : withoutOrders(line)),
       });
     });
   };

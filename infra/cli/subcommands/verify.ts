@@ -1,6 +1,7 @@
 /** `operations-bridge verify` reads the upstream again and compares it with what the bridge has recorded and published. */
 
 import * as z from 'zod';
+import { oneLine } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES, parseInteger } from '../../process/command.ts';
 import { type BridgeClient, BridgeRefusal, type FollowDeps, followWork } from '../bridge-client.ts';
 import { listProjects, type Reading, type Verdict, verifyProject } from '../examining/verify-project.ts';
@@ -44,7 +45,7 @@ export const verifySubcommand = asking<VerifyValues>({
 const DAY_MS = 24 * 3_600_000;
 
 async function verify({ connect, values, ...asked }: Asked<VerifyValues>): Promise<void> {
-  const { clock, signal, print, note, exitWith } = asked;
+  const { clock, signal, show, note, exitWith } = asked;
   const days = parseInteger('days', values.days, { min: 1, max: 180 });
   const perMinute = parseInteger('requests-per-minute', values.requestsPerMinute, { min: 1, max: 600 });
   const chosen = readFilters(values, ['project'], note);
@@ -70,7 +71,7 @@ async function verify({ connect, values, ...asked }: Asked<VerifyValues>): Promi
     note(`Project ${verdicts.length + 1} of ${projects.length}: ${project}`);
     const verdict = await verifyProject(deps, project);
     verdicts.push(verdict);
-    for (const line of values.json ? [JSON.stringify(verdict)] : linesOf(verdict)) print(line);
+    show(verdict, linesOf(verdict).join('\n'));
   }
   const wrong = verdicts.filter(
     ({ differences, not_checked }) => differences.length > 0 || not_checked !== undefined,
@@ -88,9 +89,12 @@ function linesOf({
 }: Verdict): readonly string[] {
   if (not_checked !== undefined) return [`not checked  ${project_id}: ${not_checked}`];
   const lines = [
-    ...repaired.map(({ operation_id, found }) => `repaired     ${project_id} ${operation_id}: ${found}`),
+    ...repaired.map(
+      ({ operation_id, found }) => `repaired     ${project_id} ${operation_id}: ${oneLine(found)}`,
+    ),
     ...differences.map(
-      ({ kind, operation_id, found }) => `${kind.padEnd(12)} ${project_id} ${operation_id}: ${found}`,
+      ({ kind, operation_id, found }) =>
+        `${kind.padEnd(12)} ${project_id} ${operation_id}: ${oneLine(found)}`,
     ),
   ];
   return differences.length > 0 ? lines : [...lines, `agrees       ${project_id}: ${checked} operations`];

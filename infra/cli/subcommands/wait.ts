@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import type { CommandState } from '../../../shared/commands/queued-command.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { oneLine } from '../../../shared/runtime/foreign-text.ts';
 import { EXIT_CODES, type ExitCode, parseDuration, UsageError } from '../../process/command.ts';
 import { within } from '../../process/surroundings.ts';
 import {
@@ -269,7 +270,7 @@ const SENTENCES: Readonly<Record<Outcome['kind'], string>> = {
 /** Returns for example `Operation op-1 has succeeded (finished).` A state that says no more than the verb is left out. */
 export function sentenceOf(name: string, { kind, state }: Outcome): string {
   const words = SENTENCES[kind];
-  return `${name} ${words}${words.endsWith(state) || state === 'unknown' ? '' : ` (${state})`}.`;
+  return `${name} ${words}${words.endsWith(state) || state === 'unknown' ? '' : ` (${oneLine(state)})`}.`;
 }
 
 export function exitCodeOf({ kind }: Outcome): ExitCode {
@@ -338,7 +339,7 @@ export async function waitUntil(waiting: Waiting): Promise<Outcome> {
 }
 
 function progressOf({ state, reason }: Outcome): string {
-  return reason === undefined ? state : `${state}: ${reason}`;
+  return oneLine(reason === undefined ? state : `${state}: ${reason}`);
 }
 
 /** What the bridge does not know yet may come to be known. */

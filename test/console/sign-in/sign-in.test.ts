@@ -23,6 +23,14 @@ describe('a person', () => {
     expect([events.status, events.text]).toEqual([200, expect.stringContaining('ada@example.com')]);
   });
 
+  test('who opens a link that is too long for the cookie of a sign-in is signed in, and comes to the overview', async () => {
+    const { signIn } = await startBridgeWithProvider();
+
+    const { page } = await signIn('ada', `/console/events?project_id=${'icy-hat-70322459,'.repeat(140)}`);
+
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining('content="0;url=/console"')]);
+  });
+
   test('who begins at another address than that of the settings goes there first, and only once', async () => {
     const settings = { base_url: 'https://bridge.example' };
     const { api } = await startBridgeWithProvider({ settings });

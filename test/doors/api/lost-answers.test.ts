@@ -86,7 +86,7 @@ describe('the creation of a branch, whose answer holds a password', () => {
         operation_ids: [OPERATION.id],
       },
     });
-    for (const named of [firstId, 'br-lost-answer-1', OPERATION.id, 'was carried out'])
+    for (const named of [firstId, 'br-lost-answer-1', OPERATION.id, 'was carried out', 'or was too large'])
       expect(again.body.detail).toContain(named);
     expect(again.headers.get('bridge-first-request-id')).toBe(firstId);
     expect(upstream.sent).toHaveLength(1);

@@ -148,6 +148,31 @@ test('a queued command is sent once by three workers at a time, whose first writ
   expect(door.publishedOf('Command Settled').at(-1)).toMatchObject({ outcome: 'succeeded' });
 });
 
+test.each([
+  ['the line of its project', 'project_line'],
+  ['the wish for a reading', 'read_request'],
+])('a queued command that a lock refuses is sent later, although %s gets no reply', async (_what, kind) => {
+  const answers = [Response.json({ code: 'LOCKED' }, { status: 423 })];
+  const answer = () => answers.shift() ?? Response.json({ operations: [] });
+  let isLost = false;
+  const { wrapTable } = losing(({ set }) => {
+    if (isLost || answers.length > 0 || set['kind'] !== kind) return undefined;
+    isLost = true;
+    return 'unanswered';
+  });
+  const door = await openApi(answer, { wrapTable });
+  door.know(PROJECT_ID);
+  await door.ask('POST', RESTART, { prefer: 'respond-async' });
+
+  await door.work();
+  door.pass(61_000);
+  await door.work();
+
+  expect(isLost).toBe(true);
+  expect(door.upstream.sent).toHaveLength(2);
+  expect(door.publishedOf('Command Settled').at(-1)).toMatchObject({ outcome: 'succeeded' });
+});
+
 test('a wish for a reading is not said to be taken while the table does not answer its write', async () => {
   const { ask } = await openLosing(({ set }) =>
     set?.['kind'] === 'read_request' ? 'unanswered' : undefined,

@@ -1,6 +1,7 @@
 /** The subcommands that show and change what the bridge keeps: accounts, audit, freeze, incidents and mutes. */
 
 import { answers, asks, hangUp, ok, problem, times } from './answers.ts';
+import { HOSTILE_TEXTS } from './hostile-upstream.ts';
 import { describeScenarios, type Scenario } from './scenario.ts';
 import type { Exchange } from './scripted-server.ts';
 
@@ -628,6 +629,60 @@ const silences: readonly Scenario[] = questions.map(
   }),
 );
 
+const HOSTILE = HOSTILE_TEXTS.join(' ');
+
+/** One line without a character that a terminal obeys, or that turns or splits what it shows. */
+const TAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u;
+
+const hostile: readonly Scenario[] = [
+  {
+    title: 'as the action of an incident',
+    args: ['incidents', 'list'],
+    script: [
+      asks(
+        'GET /bridge/v1/incidents?limit=50&state=open',
+        ok({ incidents: [{ ...incident(1), action: HOSTILE }] }),
+      ),
+    ],
+    code: 0,
+    output: TAME,
+  },
+  {
+    title: 'as the reason of a mute',
+    args: ['mutes', 'list'],
+    script: [asks('GET /bridge/v1/mutes', ok({ mutes: [{ ...mute, reason: HOSTILE }] }))],
+    code: 0,
+    output: TAME,
+  },
+  {
+    title: 'as the reason of a freeze',
+    args: ['freeze', 'status'],
+    script: [asks('GET /bridge/v1/freeze', ok({ ...frozen, reason: HOSTILE }))],
+    code: 0,
+    output: TAME,
+  },
+  {
+    title: 'as the status of an operation that is waited for',
+    args: ['wait', 'operation', 'op-1', '--project', 'p-1'],
+    script: [
+      asks(
+        'GET /bridge/v1/projects/p-1/operations/op-1?wait=25',
+        ok({ operation: { operation_id: 'op-1', status: HOSTILE, open: false } }),
+      ),
+    ],
+    code: 1,
+    output: TAME,
+    notes: TAME,
+  },
+  {
+    title: 'as the words of a refusal',
+    args: ['incidents', 'acknowledge', INCIDENT],
+    script: [asks(`POST ${ACKNOWLEDGEMENT}`, problem(409, HOSTILE))],
+    code: 2,
+    notes: TAME,
+  },
+];
+
 describeScenarios('audit', audit);
 describeScenarios('incidents', incidents);
 describeScenarios('mutes', mutes);
@@ -636,3 +691,4 @@ describeScenarios('approvals', approvals);
 describeScenarios('accounts', accounts);
 describeScenarios('the manners of', manners);
 describeScenarios('the silence of a bridge:', silences);
+describeScenarios('a text of strangers commands no terminal:', hostile);

@@ -13,7 +13,12 @@ const running = ok({ command: { settled: false, events: [] } });
 const settledAs = (outcome: string) =>
   ok({ command: { settled: true, events: [{ detail_type: 'Command Settled', detail: { outcome } }] } });
 
-const queued = answers(202, { command: { command_id: 'cmd-1', project_id: 'p-1', state: 'queued' } });
+const OF_THE_LINE = { 'bridge-request-id': 'req-2', 'bridge-command': '/bridge/v1/commands/cmd-1' };
+const queued = answers(
+  202,
+  { command: { command_id: 'cmd-1', project_id: 'p-1', state: 'queued' } },
+  OF_THE_LINE,
+);
 const QUEUED = 'GET /bridge/v1/commands/cmd-1';
 const inLine = (state: string, reason?: string) =>
   ok({ command: { command_id: 'cmd-1', project_id: 'p-1', state, reason } });
@@ -24,7 +29,7 @@ const inLineWith = (state: string, status: number, content?: object) => {
 };
 
 const create = ['run', 'POST', '/projects/p-1/branches', '--data', '{"branch":{"name":"ci"}}'];
-const inProgress = problem(409, 'The first request is in progress.', { type: 'idempotency-key-in-progress' });
+const inProgress = problem(409, 'The first request is in progress.', { type: 'in-progress' });
 
 const sending: readonly Scenario[] = [
   {
@@ -91,8 +96,8 @@ const sending: readonly Scenario[] = [
     title: 'stops asking after four answers that it is in progress',
     args: [...create, '--json'],
     script: times(4, asks(BRANCHES, inProgress)),
-    code: 2,
-    json: { status: 409, outcome: 'refused' },
+    code: 3,
+    json: { status: 409, outcome: 'unknown' },
     waits: [6, 6],
   },
   ...[400, 401, 403, 404, 409, 422, 423, 429, 503].map(
@@ -105,6 +110,13 @@ const sending: readonly Scenario[] = [
       notes: `The bridge answered ${status}.`,
     }),
   ),
+  {
+    title: 'names the key under which a question to a person is found again',
+    args: create,
+    script: [asks(BRANCHES, problem(403, 'Send the same request again.', { type: 'approval-required' }))],
+    code: 2,
+    notes: /--idempotency-key [0-9a-f-]{36}/,
+  },
   {
     title: 'prints a page of a proxy as it is',
     args: ['run', 'GET', '/projects'],
@@ -311,6 +323,16 @@ const waiting: readonly Scenario[] = [
     asProcess: true,
   },
   {
+    title: 'follows the command in line whose answer a repetition under its key gets',
+    args: [...create, '--wait', '--json'],
+    script: [
+      asks(BRANCHES, answers(201, branch, OF_THE_LINE)),
+      asks(`${QUEUED}?wait=25`, inLineWith('succeeded', 201, branch)),
+    ],
+    code: 0,
+    json: { status: 201, outcome: 'succeeded', answer: branch },
+  },
+  {
     title: 'follows the first request under the key when this one was a repetition',
     args: [...create, '--wait'],
     script: [
@@ -437,13 +459,25 @@ const waiting: readonly Scenario[] = [
     script: [asks('PATCH /api/v2/projects/p-1', ok({ project: { id: 'p-1' }, operations: [] }))],
     code: 0,
   },
-  {
-    title: 'ends a wait with the refusal when the bridge takes the right away',
-    args: [...create, '--queue', '--wait'],
-    script: [asks(BRANCHES, queued), asks(`${QUEUED}?wait=25`, problem(403, 'The token was limited.'))],
-    code: 2,
-    notes: /answered 403: The token was limited/,
-  },
+  ...(
+    [
+      ['that was sent', [], started, `${SENT}?wait=25`, 201, 'req-1 --project p-1'],
+      ['in line', ['--queue'], queued, `${QUEUED}?wait=25`, 202, 'cmd-1'],
+    ] as const
+  ).map(
+    ([where, options, first, ask, status, named]): Scenario => ({
+      title: `prints the answer to a command ${where} whose end the bridge refuses to tell, and does not call it refused`,
+      args: [...create, ...options, '--wait', '--json'],
+      script: [asks(BRANCHES, first), asks(ask, problem(403, 'The token was limited.'))],
+      code: 3,
+      json: { status, outcome: 'unknown' },
+      notes: [
+        /answered 403: The token was limited/,
+        new RegExp(`"operations-bridge wait command ${named}"`),
+        /^The command may have been carried out, which is not known\.$/m,
+      ],
+    }),
+  ),
   {
     title: 'ends with 130 on Ctrl-C, and prints what it knows',
     args: [...create, '--queue', '--wait', '--json'],

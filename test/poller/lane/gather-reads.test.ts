@@ -26,12 +26,6 @@ function tableOf(now: () => number, sleep: (ms: number) => Promise<void>) {
   const table: Table = {
     ...createMemoryTable(),
     get: (key: Key) => answer([key], () => (isThere(key) ? item(key) : undefined)),
-    async queryWorkPage({ work, limit }) {
-      calls.push([`${work} ${limit}`]);
-      await sleep(CALL_MS);
-      const all = work === 'small' ? [] : ['a', 'b', 'c'].map((id) => leaseKey(id));
-      return { keys: all.slice(0, limit), next: all.length > limit ? { pk: 'next' } : undefined };
-    },
     getMany: (keys: readonly Key[]) => answer(keys, () => keys.filter(isThere).map(item).toReversed()),
   };
   return { table, calls };
@@ -95,43 +89,6 @@ describe('the reads of a lane', () => {
 
     expect(await items).toHaveLength(2);
     expect(calls).toEqual([['USAGE#a COMMANDS'], ['USAGE#b COMMANDS']]);
-  });
-
-  test('of the work of an account are shared while one is under way, when it shows all of the work', async () => {
-    const { scheduler, calls, reads } = lane();
-    const pageOf = (work: string, limit: number) => reads.queryWorkPage({ work, limit });
-
-    const small = Promise.all([pageOf('small', 200), pageOf('small', 1_000)]);
-    const large = Promise.all([pageOf('large', 2), pageOf('large', 1_000)]);
-    const narrow = Promise.all([pageOf('narrow', 5), pageOf('narrow', 2)]);
-    await scheduler.runUntil(1_000);
-
-    expect((await small).map(({ keys }) => keys.length)).toEqual([0, 0]);
-    expect((await large).map(({ keys }) => keys.length)).toEqual([2, 3]);
-    expect((await narrow).map(({ keys }) => keys.length)).toEqual([3, 2]);
-    expect(calls.map(([first]) => first)).toEqual([
-      'small 200',
-      'large 2',
-      'narrow 5',
-      'large 1000',
-      'narrow 2',
-    ]);
-    void pageOf('small', 200);
-    expect(calls).toHaveLength(6);
-  });
-
-  test('of a later page, or of one project, are never answered with the first page of the account', async () => {
-    const { scheduler, calls, reads } = lane();
-    const query = { work: 'small', limit: 200 };
-    const pages = Promise.all([
-      reads.queryWorkPage(query),
-      reads.queryWorkPage({ ...query, start: { pk: 'here' } }),
-      reads.queryWorkPage({ ...query, pk: 'a-project' }),
-    ]);
-    await scheduler.runUntil(1_000);
-
-    expect(await pages).toHaveLength(3);
-    expect(calls).toHaveLength(3);
   });
 
   test('are all that is gathered: everything else goes to the table as it is', async () => {

@@ -629,13 +629,13 @@ describe('the project list as a hint', () => {
 });
 
 test.each([
-  ['moves the project up while it is believed', 50, true],
-  ['moves nothing up once it was wrong more than ten times as often as right', 200, false],
+  ['moves the project up while it is believed', 2_900, true],
+  ['moves nothing up once it was wrong more than thirty times as often as right', 3_100, false],
 ])('a field of the list that cries wolf %s', (_what, moveCount, isTold) => {
   const planner = createPollPlanner({ ...limits, listing });
   planner.addProjects(['shop', 'till']);
   const recall = { foundCount: 100, missedCount: 0 };
-  planner.restoreHints([{ name: 'updated_at', recall, hitCount: 0, moveCount }]);
+  planner.restoreHints([{ name: 'updated_at', recall, hitCount: 100, moveCount }]);
   const show = (updated_at: string, nowMs: number) =>
     planner.reportPage(0, pageOf([{ id: 'shop', updated_at }, { id: 'till' }]), nowMs);
   show('2026-01-15T12:00:00Z', 1_000);

@@ -83,8 +83,13 @@ export const mutants: readonly Repair[] = [
       },
       {
         file: 'shared/protocol/relay-records.ts',
-        find: 'return signal?.aborted === true;',
-        replace: 'return signal?.aborted === undefined && signal !== undefined;',
+        find: 'if (place > 0 && signal?.aborted)',
+        replace: 'if (place < 0)',
+      },
+      {
+        file: 'shared/protocol/relay-records.ts',
+        find: 'const derived = signal?.aborted ? undefined : await',
+        replace: 'const derived = await',
       },
     ],
   },

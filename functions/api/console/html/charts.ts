@@ -6,7 +6,8 @@
 import { html } from 'hono/html';
 import type { StatusPoint } from '../../../../shared/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
-import { counted, empty, type Html, operationPath } from './markup.ts';
+import { counted } from '../../../../shared/runtime/counted.ts';
+import { empty, type Html, operationPath } from './markup.ts';
 import { toneOf } from './records.ts';
 import { duration, hourAndMinute, type PageTime } from './times.ts';
 

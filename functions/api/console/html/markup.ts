@@ -34,11 +34,6 @@ export function pageHead(title: Html | string, actions: Html | ''): Html {
   return html`<div class="head"><h1>${title}</h1>${actions}</div>`;
 }
 
-/** Returns a number with its noun, as `1 project` or `5 projects`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** Makes the content of a page that has only one thing to say. */
 export function simple(title: string, sentence: string): Html {
   return html`<h1>${title}</h1><p class="empty">${sentence}</p>`;

@@ -74,7 +74,7 @@ export function fieldTextIn(zone: string, epochMs: number): string {
  */
 export function epochMsIn(zone: string, fieldText: string): number | undefined {
   const asUtcMs = Date.parse(`${fieldText}Z`);
-  if (Number.isNaN(asUtcMs)) return undefined;
+  if (!isUsual(asUtcMs)) return undefined;
   const offsetMs = (epochMs: number) => Date.parse(`${fieldTextIn(zone, epochMs)}Z`) - epochMs;
   // The offset at the time itself is not known before the time is, and two steps settle it.
   const nearMs = asUtcMs - offsetMs(asUtcMs);
@@ -226,7 +226,12 @@ export function timeRangeOf(c: Context): TimeRange {
 function timeIn(text: string | undefined, zone: string): string | undefined {
   if (text === undefined || text === '') return undefined;
   const epochMs = /Z$|[+-]\d\d:\d\d$/.test(text) ? Date.parse(text) : epochMsIn(zone, text);
-  return epochMs === undefined || Number.isNaN(epochMs) ? undefined : isoTimeOf(epochMs);
+  return epochMs === undefined || !isUsual(epochMs) ? undefined : isoTimeOf(epochMs);
+}
+
+/** Nothing is older than the epoch. A year with more or fewer than four digits, in any zone, is no time that a field can hold. */
+function isUsual(epochMs: number): boolean {
+  return epochMs >= 0 && epochMs < Date.UTC(9_999, 0);
 }
 
 /** Returns each end of the range that is set, as `from 2026-01-15 12:00:00`, in the zone. */

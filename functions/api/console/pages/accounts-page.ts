@@ -3,8 +3,9 @@
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { counted } from '../../../../shared/runtime/counted.ts';
 import { type AccountListDeps, type ListedAccount, readAccountsPage } from '../../bridge/account-routes.ts';
-import { accountPath, counted, empty, type Html, stateBadge } from '../html/markup.ts';
+import { accountPath, empty, type Html, stateBadge } from '../html/markup.ts';
 import { type PageTime, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
 import { type BuildPage, checkScope, messagePage, pageTimeOf } from './page.ts';

@@ -5,18 +5,11 @@ import { type CountedHour, hourStartMs } from '../../../../shared/insights/hour-
 import { awaitsFirstSight } from '../../../../shared/records/account-record.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import { DAY_MS, isoTimeOf } from '../../../../shared/records/time.ts';
+import { counted } from '../../../../shared/runtime/counted.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Health } from '../../bridge/health-routes.ts';
 import { barChart, shareBar } from '../html/charts.ts';
-import {
-  accountPath,
-  counted,
-  empty,
-  filterFold,
-  type Html,
-  operationPath,
-  pageHead,
-} from '../html/markup.ts';
+import { accountPath, empty, filterFold, type Html, operationPath, pageHead } from '../html/markup.ts';
 import { badge, projectLink } from '../html/records.ts';
 import {
   duration,

@@ -3,10 +3,11 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { counted } from '../../../../shared/runtime/counted.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import type { Part } from '../html/charts.ts';
-import { counted, empty, type Html, stateBadge } from '../html/markup.ts';
+import { empty, type Html, stateBadge } from '../html/markup.ts';
 import { projectLink } from '../html/records.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';

@@ -4,8 +4,9 @@
  */
 
 import { html } from 'hono/html';
+import { counted } from '../../../../shared/runtime/counted.ts';
 import type { ShownRule, SubscriptionsAnswer } from '../../read-model/subscriptions.ts';
-import { counted, empty, type Html, json, pageHead } from '../html/markup.ts';
+import { empty, type Html, json, pageHead } from '../html/markup.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
 import { type BuildPage, checkReading, messagePage, pageTimeOf, READING_REFUSED } from './page.ts';

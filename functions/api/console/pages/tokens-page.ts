@@ -4,6 +4,7 @@ import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { counted } from '../../../../shared/runtime/counted.ts';
 import type { ShownToken } from '../../read-model/read-model.ts';
 import { empty, type Html, stateBadge } from '../html/markup.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
@@ -68,9 +69,6 @@ function stateOf({ revoked_at, expires_at_ms }: ShownToken, { nowMs }: PageTime)
 }
 
 function mayDo({ token_id, scopes, project_ids, approve = [] }: ShownToken): Html {
-  const projects =
-    project_ids === undefined
-      ? 'all projects'
-      : `${project_ids.length} ${project_ids.length === 1 ? 'project' : 'projects'}`;
-  return html`<details id="token-${token_id}"><summary>${scopes.length} ${scopes.length === 1 ? 'scope' : 'scopes'}, ${projects}</summary><p class="id">${scopes.join(' ')}</p>${project_ids === undefined ? '' : html`<p class="id">${project_ids.join(' ')}</p>`}${approve.length === 0 ? '' : html`<p>A person approves first:</p><p class="id">${approve.join(', ')}</p>`}</details>`;
+  const projects = project_ids === undefined ? 'all projects' : counted(project_ids.length, 'project');
+  return html`<details id="token-${token_id}"><summary>${counted(scopes.length, 'scope')}, ${projects}</summary><p class="id">${scopes.join(' ')}</p>${project_ids === undefined ? '' : html`<p class="id">${project_ids.join(' ')}</p>`}${approve.length === 0 ? '' : html`<p>A person approves first:</p><p class="id">${approve.join(', ')}</p>`}</details>`;
 }

@@ -16,13 +16,13 @@ import type { CountedHour } from '../../../../shared/insights/hour-counts.ts';
 import type { StateChangedEntry } from '../../../../shared/records/journal-entries.ts';
 import { isGivenUp, isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
 import { MINUTE_MS } from '../../../../shared/records/time.ts';
+import { counted } from '../../../../shared/runtime/counted.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Successor } from '../../read-model/account-activity.ts';
 import type { HeldBack } from '../../read-model/alerts.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import {
   acknowledgePath,
-  counted,
   type Html,
   mutesPath,
   operationPath,

@@ -7,6 +7,7 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import { AppError } from '../../../../shared/runtime/errors.ts';
+import { parseJson } from '../../../../shared/runtime/foreign-text.ts';
 import type { ApiAnswer, Route } from '../../serving/route.ts';
 import { simple } from '../html/markup.ts';
 import { isFormKey } from '../sign-in/session.ts';
@@ -44,9 +45,7 @@ export interface Compute {
  */
 export async function readUpstream(deps: RouteDeps, routeId: string, request: RouteCall): Promise<unknown> {
   const { status, body } = (await answerOf(deps, routeId, request)) ?? {};
-  return status === 200 && body instanceof Uint8Array
-    ? (JSON.parse(new TextDecoder().decode(body)) as unknown)
-    : undefined;
+  return status === 200 && body instanceof Uint8Array ? parseJson(new TextDecoder().decode(body)) : undefined;
 }
 
 /**
@@ -74,7 +73,7 @@ export async function readComputes(
   const request = { caller, ids: { project_id: projectId } };
   const answer = (await readUpstream(deps, 'listEndpoints', request)) as { endpoints?: unknown } | undefined;
   if (!Array.isArray(answer?.endpoints)) return undefined;
-  return (answer.endpoints as readonly Record<string, unknown>[]).map((endpoint) => ({
+  return answer.endpoints.map(Object).map((endpoint: Readonly<Record<string, unknown>>) => ({
     id: textOf(endpoint['id']),
     type: textOf(endpoint['type']),
     state: textOf(endpoint['current_state']),

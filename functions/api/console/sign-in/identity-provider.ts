@@ -191,6 +191,9 @@ function createSharedReading<Value>(read: () => Promise<Value>, clock: Clock): S
   };
 }
 
+/** With a longer one the cookie of the sign-in would be longer than browsers keep. */
+export const NEXT_CHARACTERS_MAX = 2_000;
+
 const pendingSignIn = z.strictObject({
   id: z.string().max(60),
   /** The provider returns this text, by which the answer is matched to the question (RFC 6749, section 10.12). */
@@ -200,7 +203,7 @@ const pendingSignIn = z.strictObject({
   /** Only the holder of this text can exchange the code (RFC 7636). */
   verifier: z.string().max(200),
   /** The browser goes to this page in the end. */
-  next: z.string().max(2_000),
+  next: z.string().max(NEXT_CHARACTERS_MAX),
   ends_at_ms: z.number(),
 });
 

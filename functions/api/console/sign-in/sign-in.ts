@@ -20,6 +20,7 @@ import {
   type FailureKind,
   failureOf,
   type IdentityProvider,
+  NEXT_CHARACTERS_MAX,
   openIdToken,
   openPending,
   PENDING_COOKIE,
@@ -86,7 +87,7 @@ export function addProviderSignIn(app: Hono, deps: ProviderSignInDeps): void {
 
 async function start(deps: ProviderSignInDeps, { provider, signIn }: Offer, c: Context): Promise<Response> {
   const asked = c.req.query('next') ?? '';
-  const next = isOwnPath(asked) ? asked : '/console';
+  const next = isOwnPath(asked) && asked.length <= NEXT_CHARACTERS_MAX ? asked : '/console';
   const elsewhere = startElsewhere(c, signIn.base_url, next);
   if (elsewhere !== undefined) return c.redirect(elsewhere, 303);
   try {
