@@ -255,7 +255,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'a project that a command has named is read before anything says what is history there',
-    noticedBy: 258,
+    noticedBy: 270,
     rule: 'history',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
