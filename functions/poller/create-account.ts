@@ -117,21 +117,14 @@ export function createAccount(
     clock,
     random,
     telemetry,
-    status: { ...statusStore(table, settings.account_id, noteUnreadable), tally, requestsPerMinute },
+    status: { ...statusStore(table, settings.account_id, noteUnreadable), tally },
     insights: createInsights({
       days,
       hours: createHourCountsStore(table, settings.account_id, noteUnreadable),
       clock,
       writer: ports.newId(),
     }),
-    replays: {
-      recorded: {
-        indexes: adapters.indexes,
-        accountId: settings.account_id,
-        readRecords: (keys) => store.readRecords(keys),
-      },
-      store,
-    },
+    indexes: adapters.indexes,
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usage: createUsageWatch(settings.usage),
     usualDurationOf: rememberUsualDurations(days, clock),

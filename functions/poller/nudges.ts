@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { untilStopped } from '../../shared/runtime/concurrency.ts';
+import { sleepUntil, untilStopped } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { NUDGES_PARTITION, nudgedAccountIdOf, nudgeKey } from '../../shared/store/keys.ts';
@@ -44,30 +44,13 @@ export function createNudgeBell(clock: Clock): NudgeBell {
         if (heardCount === ringCount) {
           const isNudged = clock.now() - rungAtMs < NUDGED_MS;
           const waitMs = isNudged ? Math.min(durationMs, NUDGED_LOOK_MS) : durationMs;
-          await sleepOrRing(clock, waitMs, { rung: next.promise, signal });
+          await sleepUntil(next.promise, clock, waitMs, signal);
         }
         heardCount = ringCount;
       };
     },
   };
 }
-
-async function sleepOrRing(
-  clock: Clock,
-  durationMs: number,
-  { rung, signal }: { readonly rung: Promise<void>; readonly signal: AbortSignal },
-): Promise<void> {
-  const done = new AbortController();
-  const onAbort = () => done.abort(OVER);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  await Promise.race([clock.sleep(durationMs, done.signal).catch(() => {}), rung]);
-  signal.removeEventListener('abort', onAbort);
-  done.abort(OVER);
-}
-
-/** A reason of one's own would record its stack at the end of every wait. */
-const OVER = new Error('The wait is over');
 
 /**
  * Nudges are read again until they are this old, because the clocks of two processes differ, and because a write may

@@ -5,7 +5,6 @@
  * the same ids and bytes.
  */
 
-import type { EventBus } from '../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import { type BusEvent, renderEvent } from '../../shared/events/render-event.ts';
 import { type EventChoice, isChosen } from '../../shared/records/event-choice.ts';
@@ -15,27 +14,17 @@ import type { JournalRecord } from '../../shared/records/journal-record.ts';
 import { sinceAfterSecondEdition } from '../../shared/records/project-record.ts';
 import { isoTimeOf, MINUTE_MS, secondOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/bridge-store.ts';
 import { isRecordKey } from '../../shared/store/keys.ts';
 import { FEED_INDEX, type IndexPosition, type Key, type TableIndexes } from '../../shared/store/table.ts';
 import type { Repair, Replay } from '../../shared/store/wishes.ts';
-import type { NudgeBell } from './nudges.ts';
+import type { InvocationDeps } from './account/account-deps.ts';
 
 /** A wish that goes on, or that could not be served, is looked at again after this time. */
 const LOOK_MS = 5_000;
 
 /** The bell rings for wishes, so a look only finds what was left without a ring. */
 const REST_MS = MINUTE_MS;
-
-export interface RepairDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  /** It rings when a repair was asked for. */
-  readonly bell: NudgeBell;
-  readonly signal: AbortSignal;
-}
 
 export interface Repairing {
   /** Lets the next poll of a project read everything again, and come soon. */
@@ -46,7 +35,7 @@ export interface Repairing {
   readonly survive: (task: () => Promise<void>) => Promise<void>;
 }
 
-export async function repairRepeatedly(deps: RepairDeps, repairing: Repairing): Promise<void> {
+export async function repairRepeatedly(deps: InvocationDeps, repairing: Repairing): Promise<void> {
   const { store, clock, signal } = deps;
   const pause = deps.bell.listen();
   while (!signal.aborted) {
@@ -64,7 +53,7 @@ export async function repairRepeatedly(deps: RepairDeps, repairing: Repairing): 
 
 /** Lowers the bound once, and ends the repair when a walk has come to its end since. */
 async function repairStep(
-  { store, clock, telemetry }: RepairDeps,
+  { store, clock, telemetry }: InvocationDeps,
   repairing: Repairing,
   projectId: string,
 ): Promise<void> {
@@ -107,14 +96,7 @@ async function hasWalked(store: BridgeStore, { project_id }: Repair): Promise<bo
   return isLowered !== true && resume === undefined;
 }
 
-export interface RangeReader {
-  readonly indexes: TableIndexes;
-  readonly accountId: string;
-  /** Reads records of all kinds. An item that cannot be read is left out. */
-  readonly readRecords: (keys: readonly Key[]) => Promise<readonly JournalRecord[]>;
-}
-
-export interface RangePage {
+interface RangePage {
   /** The events of one record follow each other. */
   readonly events: readonly BusEvent[];
   /** The number of items that were read, with or without a chosen event. */
@@ -123,7 +105,7 @@ export interface RangePage {
   readonly next: IndexPosition | undefined;
 }
 
-export interface RangeRequest {
+interface RangeRequest {
   /** Only items are read whose latest event is not older than this time. No item with an event of the range is. */
   readonly movedSince: string;
   readonly start: IndexPosition | undefined;
@@ -133,19 +115,19 @@ export interface RangeRequest {
 
 /** Leaves out events that the bus has not accepted yet, because these are published anyway. */
 export async function readRange(
-  { indexes, accountId, readRecords }: RangeReader,
+  { indexes, store }: { readonly indexes: TableIndexes; readonly store: BridgeStore },
   choice: EventChoice,
   { movedSince, start, itemsMax }: RangeRequest,
 ): Promise<RangePage> {
   const after = isoTimeOf(Date.parse(movedSince) - 1);
   const { keys, next } = await indexes.query({
     index: FEED_INDEX,
-    partition: accountId,
+    partition: store.accountId,
     after,
     limit: itemsMax,
     start,
   });
-  const records = await readRecords(keys.filter(isRecordKey));
+  const records = await store.readRecords(keys.filter(isRecordKey));
   return { events: records.flatMap((record) => eventsIn(record, choice)), itemCount: keys.length, next };
 }
 
@@ -174,20 +156,6 @@ export const REPLAYED_PER_SECOND_MAX = 50;
 /** The index can show an item this much later than it was written, so the second pass begins earlier by this. */
 const INDEX_LAG_MS_MAX = 30_000;
 
-export interface ReplayPort {
-  readonly recorded: RangeReader;
-  readonly store: BridgeStore;
-}
-
-interface ReplayDeps {
-  readonly bus: EventBus;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  /** It rings when a replay was asked for. */
-  readonly bell: NudgeBell;
-  readonly signal: AbortSignal;
-}
-
 /** What the loop shares with the other loops of its invocation. */
 export interface Replaying {
   /** It is true while a replay is in progress, so the invocation must not end early. */
@@ -196,19 +164,15 @@ export interface Replaying {
   readonly survive: (task: () => Promise<void>) => Promise<void>;
 }
 
-export async function replayRepeatedly(
-  deps: ReplayDeps,
-  port: ReplayPort,
-  replaying: Replaying,
-): Promise<void> {
-  const { clock, bell, signal } = deps;
+export async function replayRepeatedly(deps: InvocationDeps, replaying: Replaying): Promise<void> {
+  const { store, clock, bell, signal } = deps;
   const pause = bell.listen();
   while (!signal.aborted) {
     let isGoingOn = false;
     await replaying.survive(async () => {
-      const replay = await port.store.readReplay();
+      const replay = await store.readReplay();
       replaying.isBusy = replay !== undefined && replay.ended_at === undefined;
-      if (replay !== undefined && replaying.isBusy) isGoingOn = await replayStep(deps, port, replay);
+      if (replay !== undefined && replaying.isBusy) isGoingOn = await replayStep(deps, replay);
     });
     if (replaying.isBusy && !isGoingOn) await clock.sleep(LOOK_MS, signal).catch(() => {});
     else if (!isGoingOn) await pause(REST_MS, signal);
@@ -216,15 +180,11 @@ export async function replayRepeatedly(
 }
 
 /** Resolves to false when the bus did not take events, or the invocation ends: the same page is sent again later. */
-async function replayStep(
-  deps: ReplayDeps,
-  { recorded, store }: ReplayPort,
-  replay: Replay,
-): Promise<boolean> {
-  const { clock, telemetry, signal } = deps;
+async function replayStep(deps: InvocationDeps, replay: Replay): Promise<boolean> {
+  const { store, clock, telemetry, signal } = deps;
   const { events, next, itemCount } = replay.of_parked
     ? await store.findParked(ITEMS_PER_PAGE, replay.position)
-    : await chosenPage(recorded, replay);
+    : await chosenPage(deps, replay);
   const outcomes = await publishSlowly(deps, replay.is_dry_run ? [] : events);
   const isSent = replay.is_dry_run || outcomes.length === events.length;
   if (!isSent && outcomes.length === 0) return false;
@@ -259,11 +219,11 @@ interface Replayed {
  * An item that changes during the first pass moves in the index and may be passed over, so the second pass reads all
  * items that have changed since the replay began. Their events may be sent twice, with the same ids.
  */
-async function chosenPage(recorded: RangeReader, replay: Replay) {
+async function chosenPage(deps: InvocationDeps, replay: Replay) {
   const begun = isoTimeOf(Date.parse(replay.requested_at) - INDEX_LAG_MS_MAX);
   const movedSince = replay.is_second_pass && begun > replay.since ? begun : replay.since;
   const request = { movedSince, start: replay.position, itemsMax: ITEMS_PER_PAGE };
-  const { events, ...page } = await readRange(recorded, replay, request);
+  const { events, ...page } = await readRange(deps, replay, request);
   const resources = [`${REPLAY_RESOURCE}${replay.replay_id}`];
   return { events: events.map((event): Replayed => ({ event: { ...event, resources } })), ...page };
 }
@@ -280,7 +240,7 @@ function wayOn(replay: Replay, position: IndexPosition | undefined, ended_at: st
  * resolves to the outcomes of the events that were sent.
  */
 async function publishSlowly(
-  { bus, clock, telemetry, signal }: ReplayDeps,
+  { bus, clock, telemetry, signal }: InvocationDeps,
   events: readonly Replayed[],
 ): Promise<readonly EntryOutcome[]> {
   const outcomes: EntryOutcome[] = [];

@@ -1,5 +1,7 @@
 /** Bounds what runs at the same time and what is waited for: tasks, waiting that ends with a signal, and calls of AWS. Nothing is left behind at a signal that outlives the tasks. */
 
+import type { Clock } from './clock.ts';
+
 /**
  * Runs at most `tasksMax` tasks at once. Rejects with the first error, after every task that was started has ended.
  * Once `signal` is aborted, no further task is started. Resolves to whether every item was dealt with, which a caller
@@ -40,6 +42,21 @@ export function stoppedBy(signal: AbortSignal): AbortController {
   signal.addEventListener('abort', stopToo, { once: true });
   stop.signal.addEventListener('abort', () => signal.removeEventListener('abort', stopToo), { once: true });
   return stop;
+}
+
+/** A reason of one's own would record its stack at the end of every sleep. */
+const OVER = new Error('The sleep is over');
+
+/** Resolves after `durationMs`, or earlier when `until` resolves or the signal aborts. */
+export async function sleepUntil(
+  until: Promise<unknown>,
+  clock: Clock,
+  durationMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const stop = stoppedBy(signal);
+  await Promise.race([clock.sleep(durationMs, stop.signal).catch(() => {}), until]);
+  stop.abort(OVER);
 }
 
 /**

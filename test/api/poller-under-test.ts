@@ -78,7 +78,6 @@ function pollerDeps(
       read: () => readAccountStatus(table, ACCOUNT_ID),
       write: (status) => writeAccountStatus(table, status),
       tally,
-      requestsPerMinute,
     },
     bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
     budget,

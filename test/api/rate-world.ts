@@ -11,6 +11,7 @@ import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 import { forward } from '../../shared/upstream/forward.ts';
+import { only } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createScheduler } from '../simulation/scheduler.ts';
 
@@ -161,7 +162,7 @@ export async function play(scene: Scene) {
     const clock = scheduler.clockOf(owner);
     const budget = createAccountBudget({ clock, monotonicMs: () => scheduler.now() }, rate);
     const store = createLedgerStore(slow(memory.as('poller'), clock), 'main');
-    void shareWithCommands({ clock, budget, commands: { store, rate }, signal: stop.signal });
+    void shareWithCommands(only({ clock, budget, commands: { store, rate }, signal: stop.signal }));
     const untilMs = clock.now() + (scene.pollerLivesMs ?? Number.POSITIVE_INFINITY);
     while (!stop.signal.aborted && clock.now() < untilMs) {
       const perMinute = pollsPerMinute(clock.now() - START_MS);

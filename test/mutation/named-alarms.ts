@@ -53,8 +53,8 @@ export const alarmMutants: readonly NamedMutant[] = [
   ),
   dropped(POLL_ACCOUNT, "if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);", AN_INVOCATION),
   dropped(
-    POLL_ACCOUNT,
-    "telemetry.measure('UpstreamThrottledPercent', throttledPercent);",
+    'functions/poller/account/status/publish-status.ts',
+    "telemetry.measure('UpstreamThrottledPercent', (100 * throttledCount) / requestCount);",
     AN_INVOCATION,
     'void 0;',
   ),

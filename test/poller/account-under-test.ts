@@ -179,7 +179,6 @@ export function anAccount({
         read: () => readAccountStatus(stage.table, accountId),
         write: (status) => writeAccountStatus(stage.table, status),
         tally: tallied(),
-        requestsPerMinute: 10_000,
       },
     };
   }

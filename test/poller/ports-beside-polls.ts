@@ -29,7 +29,6 @@ export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock)
       read: () => readAccountStatus(table, accountId),
       write: (status) => writeAccountStatus(table, status),
       tally: createTally(silentTelemetry).tally,
-      requestsPerMinute: 600,
     },
     insights: createInsights({
       days,
@@ -38,10 +37,7 @@ export function portsBesidePolls(table: Table, store: BridgeStore, clock: Clock)
       writer: 'test',
     }),
     usualDurationOf: rememberUsualDurations(days, clock),
-    replays: {
-      recorded: { indexes: noFeed, accountId, readRecords: (keys) => store.readRecords(keys) },
-      store,
-    },
+    indexes: noFeed,
     names: createNameKeeper(createProjectNames(table, accountId)),
     usage: createUsageWatch({
       thresholds_percent: [],

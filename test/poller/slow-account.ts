@@ -196,7 +196,6 @@ export function aSlowAccount(options: SlowOptions) {
           counts.statusWrittenCount += 1;
         },
         tally,
-        requestsPerMinute,
       },
       bus: slowBus(process),
       budget,

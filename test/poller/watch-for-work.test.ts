@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { InvocationDeps } from '../../functions/poller/account/account-deps.ts';
 import { watchForWork } from '../../functions/poller/account/watch-for-work.ts';
 import { createNudgeBell } from '../../functions/poller/nudges.ts';
 import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
@@ -28,13 +29,12 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
       wish: (id) => void wished.push(id),
       waitingCount: () => wished.length,
     }),
-    meet: async () => {},
-    limits: { workIntervalMs: 1_000 },
+    limits: only<InvocationDeps['limits']>({ workIntervalMs: 1_000 }),
     bell: createNudgeBell(clock),
     telemetry: aTelemetry({ measure: (name, value) => void measured.push(`${name} ${value}`) }),
     signal: stop.signal,
   };
-  await watchForWork(deps);
+  await watchForWork(only(deps), async () => {});
   return { hot, wished, measured };
 }
 
@@ -106,16 +106,16 @@ test('a wish is left to the next invocation when this one must stop before it ca
     return store.findWorkPage(request);
   };
   await api.wishForReading('e-1', 0);
-  await watchForWork({
-    meet: async () => {},
+  const deps = only<InvocationDeps>({
     clock,
     store: { ...store, findWorkPage },
     planner: only({ askAtOnce: () => {}, wish: () => {}, waitingCount: () => 0 }),
-    limits: { workIntervalMs: 1_000 },
+    limits: only({ workIntervalMs: 1_000 }),
     bell: createNudgeBell(clock),
     telemetry: aTelemetry({}),
     signal: stop.signal,
   });
+  await watchForWork(deps, async () => {});
 
   expect(await store.takeWishes()).toEqual(['e-1']);
 });

@@ -5,7 +5,7 @@ import { readRange } from '../../functions/poller/repairs-and-replays.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import type { EventChoice } from '../../shared/records/event-choice.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
-import type { IndexPosition, Key } from '../../shared/store/table.ts';
+import type { IndexPosition } from '../../shared/store/table.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { aStore } from './store-under-test.ts';
@@ -31,11 +31,7 @@ async function setUp(
     await store.acknowledge(record, { through: published, derived: published });
     records.set(id, record);
   }
-  const reader = {
-    indexes: createMemoryIndexes(table),
-    accountId: 'main',
-    readRecords: (keys: readonly Key[]) => store.readRecords(keys),
-  };
+  const reader = { indexes: createMemoryIndexes(table), store };
   const read = (
     range: Partial<EventChoice> = {},
     request: { movedSince?: string; start?: IndexPosition | undefined; itemsMax?: number } = {},

@@ -280,6 +280,9 @@ function expectationOf(
   if (Number.isFinite(op.vanishesAtMs)) return 'whatever_was_seen';
   const isHistory = Math.floor(op.createdUs / 1_000_000) * 1_000 < bootMs;
   if (!isHistory || backfill === 'all') return 'final_state';
+  // What ends anew under an `updated_at` that has not moved is history to a process that has not seen it open (PROTOCOL.md, "What can be lost").
+  const endCount = op.states.filter(({ status }) => TERMINAL.has(status)).length;
+  if (endCount > 1 && (op.states.at(-1)?.updatedAtMs ?? bootMs) < bootMs) return 'whatever_was_seen';
   const movedAfterBoot = op.states.some((state) => state.atMs >= bootMs);
   const wasOver = TERMINAL.has(op.states.findLast((state) => state.atMs < bootMs)?.status ?? '');
   if (wasOver && !movedAfterBoot) return 'nothing';

@@ -17,8 +17,8 @@ import {
 import { requestCountIn } from '../../../shared/rates/ledger.ts';
 import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { LedgerStore } from '../../../shared/store/ledger-store.ts';
 import { createRequestBudget, type PollerBudget } from '../../../shared/upstream/request-budget.ts';
+import type { InvocationDeps } from './account-deps.ts';
 
 /**
  * This many requests may leave at once after a quiet moment: as many as the fastest rate saves up between two
@@ -74,14 +74,6 @@ function risingClock({ clock, monotonicMs }: BudgetDeps): () => number {
   };
 }
 
-export interface SharingDeps {
-  /** The API spends the same rate limit. When this is undefined, it does not. */
-  readonly commands?: { readonly store: LedgerStore; readonly rate: AccountRate } | undefined;
-  readonly budget: PollerBudget;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 /** The process asks itself this often whether it needs another part. The table is asked only when it does. */
 const TICK_MS = 1_000;
 
@@ -95,7 +87,7 @@ const TRIES = 5;
  * Changes the budget until the signal aborts. While the ledger cannot be read, what it has said in this invocation holds.
  * Before that another process may have changed it, so the poller sends what it holds in any case.
  */
-export async function shareWithCommands(deps: SharingDeps): Promise<void> {
+export async function shareWithCommands(deps: InvocationDeps): Promise<void> {
   const { commands, budget, clock, signal } = deps;
   if (commands === undefined) return;
   const { rate } = commands;
@@ -138,8 +130,8 @@ interface Use extends Omit<PollerUse, 'holds' | 'commandCount'> {
 
 /** A lower part holds from before the write, and a higher one from after it. Rejects when the table does not answer. */
 async function changePart(
-  { budget, clock }: SharingDeps,
-  { store, rate }: NonNullable<SharingDeps['commands']>,
+  { budget, clock }: InvocationDeps,
+  { store, rate }: NonNullable<InvocationDeps['commands']>,
   { mustConfirm, ...use }: Use,
 ): Promise<{ readonly part: PollerPart; readonly isWritten: boolean } | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {

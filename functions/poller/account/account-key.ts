@@ -3,11 +3,11 @@
  * refuses the key and nothing is sent, so that a valid key is noticed within seconds.
  */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import { isSecretGone } from '../../../shared/runtime/secret-key-source.ts';
-import type { GuardedKeySource, KeySource } from '../../../shared/upstream/send-with-key.ts';
+import type { KeySource } from '../../../shared/upstream/send-with-key.ts';
+import type { InvocationDeps } from './account-deps.ts';
 
 /** Its message names the secret and the reason, and holds nothing of the secret. */
 export class UnreadableKeyError extends AppError {
@@ -63,15 +63,8 @@ export function noteUnreadableKey(
 /** One look costs $0.000005, so a key that stays wrong for a day costs nine cents. */
 const LOOK_MS = 5_000;
 
-export interface KeyWatchDeps {
-  /** The key that is sent to the upstream comes from here. */
-  readonly key: Pick<GuardedKeySource, 'hasAnother'>;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 export async function watchKey(
-  { key, clock, signal }: KeyWatchDeps,
+  { key, clock, signal }: InvocationDeps,
   health: { isKeyRejected: boolean },
 ): Promise<void> {
   while (!signal.aborted) {

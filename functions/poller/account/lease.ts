@@ -7,14 +7,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
-
-export interface Lease {
-  /** Resolves to false when another process holds the lease. */
-  acquire(durationMs: number): Promise<boolean>;
-  /** Says whether this process may still send to the upstream. */
-  holds(): boolean;
-  release(): Promise<void>;
-}
+import type { InvocationDeps, Lease } from './account-deps.ts';
 
 export interface LeaseDeps {
   readonly store: BridgeStore;
@@ -69,15 +62,9 @@ const LEASE_WAIT_MS_MAX = 5_000;
 const LEASE_LOOK_MS = 250;
 const LEASE_LOOK_MS_MAX = 1_000;
 
-export interface LeaseWaitDeps {
-  readonly lease: Lease;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 /** Resolves to false when another process still holds the lease, or the invocation stops. */
 export async function waitForLease(
-  { lease, clock, signal }: LeaseWaitDeps,
+  { lease, clock, signal }: InvocationDeps,
   leaseMs: number,
 ): Promise<boolean> {
   const giveUpAtMs = clock.now() + LEASE_WAIT_MS_MAX;

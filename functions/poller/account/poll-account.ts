@@ -45,7 +45,7 @@ import {
 } from './status/publish-status.ts';
 import { createBoundReports } from './status/report-bound.ts';
 import { watchUsageRepeatedly } from './usage.ts';
-import { endWhenQuiet, type WorkWatchDeps, watchForWork } from './watch-for-work.ts';
+import { endWhenQuiet, watchForWork } from './watch-for-work.ts';
 import { release, reportAtEnd, STOP_RESERVE_MS, untilLoopsEnd } from './wind-up.ts';
 import { pollUntilStopped, type WorkerState } from './worker.ts';
 
@@ -128,7 +128,7 @@ async function pollWithLease(
       readAgain: readingAgain(deps.planner, projects),
       walkedFromMs: (id) => projects.memories.get(id)?.walkedFromMs,
     }),
-    replayRepeatedly(deps, deps.replays, replaying),
+    replayRepeatedly(deps, replaying),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
     endWhenQuiet(
       deps,
@@ -162,29 +162,24 @@ function startLoops(
   memory: AccountMemory,
   state: WorkerState,
 ): readonly Promise<void>[] {
-  const workers = Array.from({ length: deps.limits.pollsAtOnce }, (_, place) =>
-    pollUntilStopped(deps, memory, state, place),
-  );
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),
-    watchForWork({
-      ...deps,
-      planner: rereadingPlanner(deps.planner, memory.projects),
-      meet: (ids) => meetRecorded(deps, memory.projects, ids),
-    }),
+    watchForWork({ ...deps, planner: rereadingPlanner(deps.planner, memory.projects) }, (ids) =>
+      meetRecorded(deps, memory.projects, ids),
+    ),
     shareWithCommands(deps),
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
     deps.insights.writeRepeatedly(deps),
     keepNamesRepeatedly(deps, state.discovery),
     watchUsageRepeatedly(deps, state.discovery),
-    ...workers,
+    pollUntilStopped(deps, memory, state),
   ];
 }
 
 /** Lets the next poll of a project read the table when another process has left something for the project there. */
-function rereadingPlanner(planner: PollPlanner, { memories }: KnownProjects): WorkWatchDeps['planner'] {
+function rereadingPlanner(planner: PollPlanner, { memories }: KnownProjects): PollPlanner {
   return {
     ...planner,
     askAtOnce(projectId) {
@@ -240,7 +235,7 @@ function leftoverEvents(
 }
 
 function measureInvocation(
-  { clock, telemetry, status }: InvocationDeps,
+  { clock, telemetry }: InvocationDeps,
   { projects, listings, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
@@ -251,8 +246,6 @@ function measureInvocation(
   const isKnown = visibleIds.length > 0 || listings.hasEnded;
   if (isKnown) telemetry.measure('WalkAgeMs', nowMs - (oldestReadingMs(readings, visibleIds) ?? nowMs));
   telemetry.measure('ProjectsPolled', pollCount);
-  const throttledPercent = status.tally.takeThrottledPercent();
-  if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
 }
 

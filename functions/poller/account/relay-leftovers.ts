@@ -5,7 +5,7 @@
  */
 
 import { settleCommands } from '../../../shared/protocol/record-derived.ts';
-import { type RelayDeps, type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
+import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { isJournalFull, oldestFirst, oldestPendingMs } from '../../../shared/records/journal.ts';
 import { isBehind, type JournalRecord } from '../../../shared/records/journal-record.ts';
 import {
@@ -16,12 +16,12 @@ import {
 } from '../../../shared/records/operation-record.ts';
 import { isGoneSince } from '../../../shared/records/project-record.ts';
 import { DAY_MS } from '../../../shared/records/time.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { BridgeStore, WorkIndexPage } from '../../../shared/store/bridge-store.ts';
+import type { WorkIndexPage } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
+import type { InvocationDeps } from './account-deps.ts';
 
 /**
  * One page has this many keys, which takes two reads of a hundred items, and twenty calls of the bus at the most
@@ -58,13 +58,6 @@ const WATCHED_AFTER_LOSS_MS = DAY_MS;
 /** This many watches are ended at once. */
 const WATCHES_AT_ONCE = 8;
 
-export interface LeftoverDeps extends RelayDeps {
-  readonly store: BridgeStore;
-  readonly planner: PollPlanner;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 /** The invocation learns this from the relay of its leftovers. */
 export interface LeftoverEvents {
   /** Takes the projects of one page of the index. It is called in the first pass only. */
@@ -79,7 +72,7 @@ export interface LeftoverEvents {
  * left unpublished.
  */
 export async function relayLeftovers(
-  deps: LeftoverDeps,
+  deps: InvocationDeps,
   leftovers: Leftovers,
   events: LeftoverEvents,
 ): Promise<void> {
@@ -102,7 +95,7 @@ export async function relayLeftovers(
 
 /** Resolves to the number of entries that were published. */
 async function passOverIndex(
-  deps: LeftoverDeps,
+  deps: InvocationDeps,
   leftovers: Leftovers,
   events: LeftoverEvents,
   isFirst: boolean,
@@ -131,7 +124,7 @@ async function passOverIndex(
 
 /** Resolves to undefined when the invocation stops, or when the index cannot be read and is left to the next pass. */
 async function findPage(
-  { store, telemetry, signal }: LeftoverDeps,
+  { store, telemetry, signal }: InvocationDeps,
   leftovers: Leftovers,
   start: IndexPosition | undefined,
   limit: number,
@@ -163,7 +156,7 @@ const NOTHING_RELAYED: PageOutcome = { publishedCount: 0, hasFailed: false, reas
 
 /** Relays one page. A page that fails holds up no other, and the next pass meets it again. `events` are given in the first pass only. */
 async function relayPage(
-  deps: LeftoverDeps,
+  deps: InvocationDeps,
   leftovers: Leftovers,
   page: WorkIndexPage,
   events: LeftoverEvents | undefined,
@@ -188,7 +181,7 @@ async function relayPage(
 
 /** Reads the records of the page. Commands that have ended are settled first, and what nothing reads any more is no longer watched. */
 async function readPage(
-  deps: LeftoverDeps,
+  deps: InvocationDeps,
   { entries }: WorkIndexPage,
   events: LeftoverEvents | undefined,
 ): Promise<readonly JournalRecord[]> {
@@ -202,7 +195,7 @@ async function readPage(
 
 /** Returns the records as they are then. One that another process changes meanwhile stays as it is until the next invocation. */
 async function endWatches(
-  { store, clock, signal }: LeftoverDeps,
+  { store, clock, signal }: InvocationDeps,
   records: readonly JournalRecord[],
   { isVisible }: LeftoverEvents,
 ): Promise<readonly JournalRecord[]> {
@@ -252,7 +245,7 @@ function nextBackoffMs(beforeMs: number): number {
   return Math.min(BACKOFF_MS_MAX, Math.max(BACKOFF_MS_MIN, 2 * beforeMs));
 }
 
-async function pause({ clock, signal }: LeftoverDeps, durationMs: number): Promise<void> {
+async function pause({ clock, signal }: InvocationDeps, durationMs: number): Promise<void> {
   if (durationMs > 0) await clock.sleep(durationMs, signal).catch(() => {});
 }
 
@@ -276,16 +269,12 @@ export function leftoversAtStart(): Leftovers {
   return { areExpected: true, areDraining: true, oldestAtMs: undefined };
 }
 
-export interface RecordAndRelayDeps extends RelayDeps {
-  readonly store: BridgeStore;
-}
-
 /**
  * Resolves to false when another process has changed the item since `before` was read. Then nothing is written and
  * nothing is published. `before` is undefined when there was no item.
  */
 export async function recordAndRelay(
-  deps: RecordAndRelayDeps,
+  deps: InvocationDeps,
   next: JournalRecord,
   before: JournalRecord | undefined,
 ): Promise<boolean> {

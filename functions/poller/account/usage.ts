@@ -17,36 +17,18 @@ import {
   type UsageReading,
   usageAfter,
 } from '../../../shared/records/usage.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import type { ProjectRow } from '../../../shared/upstream/calls/schemas.ts';
+import type { InvocationDeps, UsageWatch } from './account-deps.ts';
 import type { Discovery } from './discovery/origin.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from './relay-leftovers.ts';
+import { recordAndRelay } from './relay-leftovers.ts';
 
 /** The settings of an account that say which limits there are and what is kept. */
 export type UsageSettings = PollAccountSettings['usage'];
 
 /** All projects together stand under this key, which is no id of a project. */
 const ACCOUNT = '';
-
-/** A warm environment keeps this of an account. Losing it costs one read of the record of each project that is near a limit. */
-export interface UsageWatch {
-  /** Takes what a page of the list shows. */
-  take(rows: readonly ProjectRow[], nowMs: number): void;
-  /** It is true while a figure has moved and was not looked at. The invocation is needed then. */
-  isBusy(): boolean;
-  /** Records and publishes what is news. `knownIds` are undefined before the whole list was read. */
-  write(deps: UsageDeps, knownIds: ReadonlySet<string> | undefined): Promise<void>;
-}
-
-export interface UsageDeps extends RecordAndRelayDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
 
 export function createUsageWatch(settings: UsageSettings): UsageWatch {
   const shown = new Map<string, UsageReading>();
@@ -97,7 +79,11 @@ export function createUsageWatch(settings: UsageSettings): UsageWatch {
   }
 
   /** Resolves to false when the reading is to be looked at again: it is not written, or its step of the history is not due. */
-  async function isDone({ store, ...deps }: UsageDeps, id: string, reading: UsageReading): Promise<boolean> {
+  async function isDone(
+    { store, ...deps }: InvocationDeps,
+    id: string,
+    reading: UsageReading,
+  ): Promise<boolean> {
     const nowMs = deps.clock.now();
     const isNews = () => usageAfter(recorded.get(id), reading, settings, nowMs) !== undefined;
     const isKept = () => !settings.keeps_history || !hasMoved(recorded.get(id), reading);
@@ -167,7 +153,7 @@ const LOOK_MS = 500;
 
 /** What could not be written is looked at again, because the figures wait until it was. */
 export async function watchUsageRepeatedly(
-  deps: UsageDeps & { readonly usage: UsageWatch; readonly telemetry: Telemetry },
+  deps: InvocationDeps,
   { projects, listings, addedNow }: Discovery,
 ): Promise<void> {
   const { usage, clock, signal, telemetry } = deps;

@@ -4,12 +4,10 @@
  */
 
 import { MINUTE_MS } from '../../../shared/records/time.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { BridgeStore, WorkIndexEntry } from '../../../shared/store/bridge-store.ts';
+import type { WorkIndexEntry } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
-import type { NudgeBell } from '../nudges.ts';
-import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
+import type { PollingNeed } from '../planner/poll-planner.ts';
+import type { InvocationDeps } from './account-deps.ts';
 
 /**
  * One look reads at most this many keys, which is all of a usual account. After an outage of the bus there are many
@@ -20,24 +18,11 @@ const PAGE_KEYS = 1_000;
 /** The bell rings for work, so a look only finds what was left without a ring, because a process died in between. */
 const REST_MS = MINUTE_MS;
 
-export interface WorkWatchDeps {
-  /** Other processes leave their work for the poller here. */
-  readonly store: BridgeStore;
-  readonly planner: PollPlanner;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly limits: {
-    /** Two pages of the work index are read this far apart. */
-    readonly workIntervalMs: number;
-  };
-  /** It rings when another process has recorded something. */
-  readonly bell: NudgeBell;
-  /** Lets recorded projects be polled that this process has not met yet, because the list does not show them. */
-  readonly meet: (projectIds: readonly string[]) => Promise<void>;
-  readonly signal: AbortSignal;
-}
-
-export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
+/** `meet` lets recorded projects be polled that this process has not met yet, because the list does not show them. */
+export async function watchForWork(
+  deps: InvocationDeps,
+  meet: (projectIds: readonly string[]) => Promise<void>,
+): Promise<void> {
   const { store, planner, clock, telemetry, limits, bell, signal } = deps;
   const pause = bell.listen();
   const commands = createCommandWatch();
@@ -50,7 +35,7 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
       // The next invocation takes what this one cannot serve any more.
       if (signal.aborted) return;
       const wishes = await store.takeWishes();
-      await deps.meet(wishes);
+      await meet(wishes);
       for (const projectId of wishes) planner.wish(projectId);
     } catch {
       // The table is busy. The next look comes in a moment, and every project has its turn anyway.
@@ -86,21 +71,12 @@ function createCommandWatch() {
  */
 const LOOK_MS = 250;
 
-export interface QuietDeps {
-  readonly planner: PollPlanner;
-  readonly clock: Clock;
-  readonly limits: {
-    /** An invocation goes on for this long after it was last needed. When this is undefined, it goes on to its end. */
-    readonly lingerMs?: number | undefined;
-  };
-}
-
 /**
  * Aborts `stop` when the invocation is no longer needed. `isBusy` says whether it has work that the planner does not
  * know of.
  */
 export async function endWhenQuiet(
-  { planner, clock, limits }: QuietDeps,
+  { planner, clock, limits }: InvocationDeps,
   stop: AbortController,
   isBusy: () => boolean,
 ): Promise<void> {

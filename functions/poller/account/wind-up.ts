@@ -6,7 +6,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { FigureName, Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { Lease } from './lease.ts';
+import type { Lease } from './account-deps.ts';
 
 /**
  * The polls end within this time after the stop signal. They begin no page, no row and no call of the bus but those

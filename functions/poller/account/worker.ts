@@ -1,36 +1,29 @@
 /**
- * Runs one worker of an invocation: it takes a permit, asks the planner what to send with it, sends that, and reports
- * to the memory of the account and to the planner how the poll ended.
+ * Takes a permit, asks the planner what to send with it, sends that, and reports to the memory of the account and to the planner
+ * how the poll ended.
  */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
-import { type Permit, type PollerBudget, takenPermit } from '../../../shared/upstream/request-budget.ts';
-import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { type Permit, takenPermit } from '../../../shared/upstream/request-budget.ts';
 import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
-import type { ComputesReading, PollPlanner, PollResult } from '../planner/poll-planner.ts';
-import type { PollDeps } from '../project/poll.ts';
+import type { ComputesReading, PollDecision, PollResult } from '../planner/poll-planner.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
-import type { AccountLimits } from './account-deps.ts';
+import type { InvocationDeps } from './account-deps.ts';
 import { type AccountMemory, countPoll, type InvocationCounts } from './account-memory.ts';
 import { type KnownProjects, rememberProject } from './discovery/known-projects.ts';
-import { countNotFound, endAbsence, forget, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
+import { countNotFound, endAbsence, forget, restMsOf } from './discovery/lose-projects.ts';
 import type { AccountOrigin, Discovery } from './discovery/origin.ts';
-import { type DiscoveryDeps, readListPage } from './discovery/project-list.ts';
+import { readListPage } from './discovery/project-list.ts';
 import type { Leftovers } from './relay-leftovers.ts';
 import {
   isOnlyTried,
   markRead,
   markUnread,
   type OtherRequests,
-  type ReadingDeps,
   unreadReason,
 } from './status/project-readings.ts';
 import {
   type AccountHealth,
   failingMs,
-  type HealthDeps,
   markFailed,
   markOperationsRead,
   publishRecovery,
@@ -39,96 +32,74 @@ import {
   surviveFailure,
 } from './status/publish-health.ts';
 
-/** A worker waits at most this long when nothing is due, because a discovery or another poll can change what is due. */
-const IDLE_WAIT_MS_MAX = 1_000;
-
-/**
- * When nothing is due, this many workers of an account ask the planner once a second. The others would only find the
- * same, and a lane has a dozen workers for each of a hundred accounts.
- */
-const WATCHFUL_WORKERS = 4;
-
-/** The other workers of an account for which nothing is due ask the planner this often. */
-const RESTING_WAIT_MS = 10_000;
-
-export interface WorkerDeps extends ProjectPollDeps, DiscoveryDeps {
-  readonly upstream: ProjectPollDeps['upstream'];
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly limits: ProjectPollDeps['limits'];
-  readonly planner: PollPlanner;
-  readonly budget: PollerBudget;
-}
+/** When nothing is due, the planner is asked again this soon, because a discovery or a poll that ends can change what is due. */
+const LOOK_MS_MAX = 250;
 
 export interface WorkerState extends PollingState {
   readonly discovery: Discovery;
 }
 
-/** `place` numbers the workers of the account from 0. */
+/**
+ * Begins what the planner chooses, at most `pollsAtOnce` at a time. The permit comes first: a project that is chosen now is
+ * read now, however long requests wait for the rate limit.
+ */
 export async function pollUntilStopped(
-  deps: WorkerDeps,
+  deps: InvocationDeps,
   memory: AccountMemory,
   state: WorkerState,
-  place: number,
 ): Promise<void> {
-  const { planner, clock, signal } = deps;
-  const isWatchful = place < WATCHFUL_WORKERS;
+  const { planner, budget, clock, limits, signal } = deps;
+  const { health } = memory;
+  const underWay = new Set<Promise<void>>();
+  const pause = (durationMs: number) => clock.sleep(durationMs, signal).catch(() => {});
   while (!signal.aborted) {
-    if (memory.health.isKeyRejected || !(await tookPermit(deps))) {
-      await idle(deps, IDLE_WAIT_MS_MAX);
+    if (underWay.size >= limits.pollsAtOnce) {
+      await Promise.race(underWay);
       continue;
     }
-    // The key may have been refused while this worker waited for its permit, and then no project may lose its turn to it.
-    if (memory.health.isKeyRejected) {
-      deps.budget.giveBack();
+    if (health.isKeyRejected || !(await tookPermit(deps))) {
+      await pause(LOOK_MS_MAX);
       continue;
     }
-    const decision = planner.next(clock.now());
-    const permit = takenPermit();
-    if (decision.kind === 'poll') {
-      const turn = { projectId: decision.projectId, permit };
-      await surviveFailure(deps, memory.health, () => pollOneProject(deps, memory, state, turn));
-    } else if (decision.kind === 'list') {
-      await surviveFailure(deps, memory.health, async () => {
-        await readListPage(deps, state.discovery, decision, permit);
-        await publishRecovery(deps, memory.health, shownByList(memory.projects));
-      });
-    } else if (decision.kind === 'computes') {
-      await surviveFailure(deps, memory.health, () => readComputes(deps, decision.projectId, permit));
-    } else {
-      deps.budget.giveBack();
-      const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);
-      await idle(deps, isWatchful ? waitMs : restingWaitMs(decision, waitMs, place));
+    // The key may have been refused during the wait for the permit, and then no project may lose its turn to it.
+    const decision = health.isKeyRejected ? undefined : planner.next(clock.now());
+    if (decision === undefined || decision.kind === 'wait') {
+      budget.giveBack();
+      const waitMs = decision === undefined ? 0 : decision.untilMs - clock.now();
+      await pause(Math.max(0, Math.min(waitMs, LOOK_MS_MAX)));
+      continue;
     }
+    const turn = surviveFailure(deps, health, () => takeTurn(deps, memory, state, decision)).finally(() =>
+      underWay.delete(turn),
+    );
+    underWay.add(turn);
   }
+  await Promise.all(underWay);
 }
 
-/**
- * While a permit is kept for what the list shows next, there is something to read for every worker. The workers come
- * back one after the other, so that together they ask the planner about as often as permits come.
- */
-function restingWaitMs({ keepsPermit }: { keepsPermit?: boolean }, waitMs: number, place: number): number {
-  return keepsPermit === true ? Math.min(RESTING_WAIT_MS, place * waitMs) : RESTING_WAIT_MS;
-}
-
-/** The permit comes first: a project that is chosen now is read now, however long requests wait for the rate limit. */
-async function tookPermit({ budget, signal }: WorkerDeps): Promise<boolean> {
+async function tookPermit({ budget, signal }: InvocationDeps): Promise<boolean> {
   return budget.take(signal).then(
     () => true,
     () => false,
   );
 }
 
-async function idle({ clock, signal }: WorkerDeps, durationMs: number): Promise<void> {
-  await clock.sleep(Math.max(0, durationMs), signal).catch(() => {});
-}
-
-interface ProjectPollDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly planner: PollPlanner;
-  readonly limits: AccountLimits;
+async function takeTurn(
+  deps: InvocationDeps,
+  memory: AccountMemory,
+  state: WorkerState,
+  decision: Exclude<PollDecision, { kind: 'wait' }>,
+): Promise<void> {
+  const permit = takenPermit();
+  switch (decision.kind) {
+    case 'poll':
+      return pollOneProject(deps, memory, state, { projectId: decision.projectId, permit });
+    case 'list':
+      await readListPage(deps, state.discovery, decision, permit);
+      return publishRecovery(deps, memory.health, shownByList(memory.projects));
+    case 'computes':
+      return readComputes(deps, decision.projectId, permit);
+  }
 }
 
 /** The polls of one invocation share this state. */
@@ -145,7 +116,7 @@ export interface ProjectTurn {
 }
 
 export async function pollOneProject(
-  deps: ProjectPollDeps,
+  deps: InvocationDeps,
   memory: AccountMemory,
   { origin, leftovers, counts }: PollingState,
   { projectId, permit }: ProjectTurn,
@@ -187,7 +158,7 @@ export async function pollOneProject(
  * until then nothing of it is recorded. Resolves to why it could not be read, or to undefined when it could.
  */
 async function lookForMoved(
-  { upstream, clock, signal }: ProjectPollDeps,
+  { upstream, clock, signal }: InvocationDeps,
   { awaited }: KnownProjects,
   { projectId, permit }: ProjectTurn,
 ): Promise<UpstreamErrorKind | undefined> {
@@ -217,7 +188,11 @@ function resultOf(report: PollReport | undefined, restMs: number | undefined): P
 }
 
 /** Derives from the end of a poll how the upstream answers the whole account. */
-async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }: PollReport): Promise<void> {
+async function judgeHealth(
+  deps: InvocationDeps,
+  health: AccountHealth,
+  { failure }: PollReport,
+): Promise<void> {
   if (failure === undefined) return publishRecovery(deps, health, 'poll');
   if (failure === 'cancelled') return;
   // A project that cannot be seen says nothing of the upstream's health.
@@ -228,7 +203,7 @@ async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }:
 
 /** Notes whether the project was read to its end. */
 async function judgeReading(
-  deps: ReadingDeps & HealthDeps,
+  deps: InvocationDeps,
   memory: AccountMemory,
   projectId: string,
   report: PollReport,
@@ -242,7 +217,7 @@ async function judgeReading(
 }
 
 async function judgeFailedReading(
-  deps: ReadingDeps & HealthDeps,
+  deps: InvocationDeps,
   { projects, readings, health }: AccountMemory,
   projectId: string,
   reason: string,
@@ -261,7 +236,11 @@ async function judgeFailedReading(
 const ANSWER_AGE_MS_MAX = 5 * 60_000;
 
 /** While no other project was tried, the project list is the evidence, where it is read. */
-function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isOnly: boolean): OtherRequests {
+function otherRequests(
+  { clock, limits }: InvocationDeps,
+  health: AccountHealth,
+  isOnly: boolean,
+): OtherRequests {
   const nowMs = clock.now();
   const { answeredAtMs } = health;
   const isAnswered = answeredAtMs !== undefined && nowMs - answeredAtMs <= ANSWER_AGE_MS_MAX;
@@ -270,20 +249,12 @@ function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isO
   return isFailing ? 'failing' : 'unknown';
 }
 
-export interface ComputeReadingDeps {
-  readonly upstream: UpstreamClient;
-  readonly planner: PollPlanner;
-  readonly clock: Clock;
-  /** It is aborted when the invocation stops. */
-  readonly signal: AbortSignal;
-}
-
 /**
  * A refusal does not count as a failure of the project, not even when the key has no right to read computes. Polls of operations notice a
  * key that is rejected. Rejects only when the key could not be read from its secret.
  */
 export async function readComputes(
-  { upstream, planner, clock, signal }: ComputeReadingDeps,
+  { upstream, planner, clock, signal }: InvocationDeps,
   projectId: string,
   permit: Permit,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import type { ServedAccount } from '../../../shared/accounts/account-directory.t
 import type { PollAccountSettings, PollLane } from '../../../shared/config/poller-config.ts';
 import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { stoppedBy, untilStopped } from '../../../shared/runtime/concurrency.ts';
+import { sleepUntil, stoppedBy, untilStopped } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { AccountReport, Invocation } from '../account/poll-account.ts';
@@ -77,7 +77,10 @@ export async function runLane(
     const polled = accounts.filter((account) => !waits(account));
     for (const account of polled) polls.begin(account);
     if (polls.areOver(polled)) break;
-    await untilNextLook(clock, signal, { changed: polls.changed, isOver: () => polls.areOver(polled) });
+    const lookAtMs = clock.now() + ACCOUNTS_LOOK_MS;
+    // A quiet lane ends early.
+    while (!signal.aborted && clock.now() < lookAtMs && !polls.areOver(polled))
+      await sleepUntil(polls.changed(), clock, lookAtMs - clock.now(), signal);
   }
   over.abort(GONE);
   await watching;
@@ -176,30 +179,6 @@ function createPolls({ telemetry }: LaneDeps, { signal, leaseMs }: LaneInvocatio
 /** A reason of one's own would record its stack for each account. */
 const GONE = new Error('The lane does not poll this account any more');
 
-interface Progress {
-  /** Resolves when the polling of an account ends. */
-  readonly changed: () => Promise<void>;
-  readonly isOver: () => boolean;
-}
-
-/** Waits for the next look, or until nothing is polled any more, so that a quiet lane ends early. */
-async function untilNextLook(
-  clock: Clock,
-  signal: AbortSignal,
-  { changed, isOver }: Progress,
-): Promise<void> {
-  const stop = stoppedBy(signal);
-  const time = new AbortController();
-  const lookTime = clock
-    .sleep(ACCOUNTS_LOOK_MS, stop.signal)
-    .catch(() => {})
-    .finally(() => {
-      time.abort(GONE);
-    });
-  while (!time.signal.aborted && !isOver()) await Promise.race([lookTime, changed()]);
-  stop.abort(GONE);
-}
-
 /** Sets accounts aside that failed while others of the lane did not, and forgets the failures of those that did not. */
 function settleFailures(
   { clock, telemetry }: LaneDeps,
@@ -208,7 +187,7 @@ function settleFailures(
 ): void {
   const endings = lastOfEach(all);
   for (const { accountId, error } of endings) if (error === undefined) setAside.delete(accountId);
-  if (isFailureOfLane(endings.map(({ error }) => (error === undefined ? 'ended' : 'failed')))) return;
+  if (haveAllFailed(endings)) return;
   for (const { accountId, error } of endings) {
     if (error === undefined) continue;
     const next = setAsideAfter(setAside.get(accountId), clock.now());
@@ -226,10 +205,18 @@ function lastOfEach(endings: readonly Ending[]): readonly Ending[] {
   return [...new Map(endings.map((ending) => [ending.accountId, ending])).values()];
 }
 
+/**
+ * When all of several accounts failed, the table or the function itself is in trouble, and no account is set aside for that. Nor is the
+ * only account of a lane, because no other one gains by it.
+ */
+function haveAllFailed(endings: readonly Ending[]): boolean {
+  return endings.every(({ error }) => error !== undefined);
+}
+
 function reportOf(endings: readonly Ending[]): LaneReport {
   const last = lastOfEach(endings);
   const [first] = last;
-  if (first?.error !== undefined && last.every(({ error }) => error !== undefined)) throw first.error;
+  if (first?.error !== undefined && haveAllFailed(last)) throw first.error;
   const reports = endings.flatMap(({ report }) => report ?? []);
   const sum = (count: (report: AccountReport) => number) =>
     reports.reduce((total, report) => total + count(report), 0);
@@ -343,16 +330,4 @@ export function isSetAside(account: SetAside | undefined, nowMs: number): boolea
   if (account === undefined) return false;
   const restMs = account.untilMs - nowMs;
   return restMs > 0 && restMs <= SET_ASIDE_MS_MAX;
-}
-
-/** Says how the polling of an account ended in one invocation. */
-export type PollEnding = 'ended' | 'failed';
-
-/**
- * Says whether a failure is that of the lane and not of its accounts: all of several accounts failed, so the table or
- * the function itself is in trouble, and no account is set aside for that. The only account of a lane is never set
- * aside, because no other account gains by it.
- */
-export function isFailureOfLane(endings: readonly PollEnding[]): boolean {
-  return endings.every((ending) => ending === 'failed');
 }

@@ -79,11 +79,8 @@ export type PollDecision =
   | { readonly kind: 'poll'; readonly projectId: string }
   /** The poller reads this page of the project list, from this cursor on. */
   | { readonly kind: 'list'; readonly page: number; readonly cursor: string | undefined }
-  /**
-   * The poller sends nothing before `untilMs`, which is infinite when every project is under way or there is none.
-   * `keepsPermit` says that a project could be read, but the permit is kept for the next one that the list shows to move.
-   */
-  | { readonly kind: 'wait'; readonly untilMs: number; readonly keepsPermit?: boolean };
+  /** The poller sends nothing before `untilMs`, which is infinite when every project is under way or there is none. */
+  | { readonly kind: 'wait'; readonly untilMs: number };
 
 export interface PollResult {
   readonly hasFailed: boolean;
@@ -180,7 +177,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     if (!look.isShown && !isAfterDue && list.recall() >= RECALL_WORTH_A_PERMIT) {
       // One permit is kept for what the list shows next.
       const savedMs = bucket.savedMs();
-      if (nowMs < savedMs) return { kind: 'wait', untilMs: savedMs, keepsPermit: true };
+      if (nowMs < savedMs) return { kind: 'wait', untilMs: savedMs };
     }
     if (page.index > Math.max(0, look.bestIndex)) {
       bucket.spend(nowMs);

@@ -80,7 +80,6 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
       read: () => readAccountStatus(table, ACCOUNT_ID),
       write: (status) => writeAccountStatus(table, status),
       tally,
-      requestsPerMinute,
     },
     bus,
     budget,

@@ -28,20 +28,20 @@ function notFoundAt(...timesMs: readonly number[]): Absence {
   return known;
 }
 
-const absentFrom = (absence: Absence, listing: Listing, ...timesMs: readonly number[]) =>
-  timesMs.reduce((known, nowMs) => afterListing(known, listing, nowMs), absence);
+const absentFrom = (absence: Absence, listing: Listing, count: number) =>
+  Array.from({ length: count }).reduce<Absence>((known) => afterListing(known, listing), absence);
 
 describe('a project is gone', () => {
   test('after 404s of a minute and two whole listings without it', () => {
     const missing = notFoundAt(0, 30_000, MINUTE_MS);
-    expect(isGone(missing, 'list')).toBe(false);
-    expect(isGone(absentFrom(missing, aListing(), 10), 'list')).toBe(false);
-    expect(isGone(absentFrom(missing, aListing(), 10, 20), 'list')).toBe(true);
+    expect(isGone(missing, true)).toBe(false);
+    expect(isGone(absentFrom(missing, aListing(), 1), true)).toBe(false);
+    expect(isGone(absentFrom(missing, aListing(), 2), true)).toBe(true);
   });
 
   test('not after fewer 404s, and not after 404s of less than a minute', () => {
-    expect(isGone(absentFrom(notFoundAt(0, MINUTE_MS), aListing(), 10, 20), 'list')).toBe(false);
-    expect(isGone(absentFrom(notFoundAt(0, 1, MINUTE_MS - 1), aListing(), 10, 20), 'list')).toBe(false);
+    expect(isGone(absentFrom(notFoundAt(0, MINUTE_MS), aListing(), 2), true)).toBe(false);
+    expect(isGone(absentFrom(notFoundAt(0, 1, MINUTE_MS - 1), aListing(), 2), true)).toBe(false);
   });
 
   test.each([
@@ -51,20 +51,18 @@ describe('a project is gone', () => {
   ])('after ten minutes and three listings when each leaves a doubt: %s', (_, doubt) => {
     const listing = aListing(doubt);
     const tenMinutes = notFoundAt(0, 5 * MINUTE_MS, 10 * MINUTE_MS);
-    const times = [0, 5 * MINUTE_MS, 10 * MINUTE_MS];
-    expect(isGone(absentFrom(tenMinutes, listing, ...times), 'list')).toBe(true);
-    expect(isGone(absentFrom(tenMinutes, listing, 0, 10 * MINUTE_MS), 'list')).toBe(false);
-    expect(isGone(absentFrom(tenMinutes, listing, 0, 1, 2), 'list')).toBe(false);
-    expect(isGone(absentFrom(notFoundAt(0, 1, 2), listing, ...times), 'list')).toBe(false);
+    const justBefore = notFoundAt(0, 1, 10 * MINUTE_MS - 1);
+    expect(isGone(absentFrom(tenMinutes, listing, 3), true)).toBe(true);
+    expect(isGone(absentFrom(tenMinutes, listing, 2), true)).toBe(false);
+    expect(isGone(absentFrom(justBefore, listing, 3), true)).toBe(false);
   });
 
-  test('not while listings that leave a doubt cover less than ten minutes, however late it is', () => {
-    const atNight = notFoundAt(...[0, 5, 10].map((minutes) => 60 * MINUTE_MS + minutes * MINUTE_MS));
-    const listing = aListing({ malformedRowCount: 1 });
-    const minutesLater = (...minutes: readonly number[]) => minutes.map((each) => (60 + each) * MINUTE_MS);
+  test('after ten minutes of 404s, too, when only one of the listings leaves a doubt', () => {
+    const listings = (notFound: Absence) =>
+      absentFrom(absentFrom(notFound, aListing({ malformedRowCount: 1 }), 1), aListing(), 2);
 
-    expect(isGone(absentFrom(atNight, listing, ...minutesLater(0, 1, 2)), 'list')).toBe(false);
-    expect(isGone(absentFrom(atNight, listing, ...minutesLater(0, 5, 10)), 'list')).toBe(true);
+    expect(isGone(listings(notFoundAt(0, 1, 10 * MINUTE_MS - 1)), true)).toBe(false);
+    expect(isGone(listings(notFoundAt(0, 1, 10 * MINUTE_MS)), true)).toBe(true);
   });
 
   test('never by a listing that shows it, however often it is missing besides', () => {
@@ -76,8 +74,8 @@ describe('a project is gone', () => {
         absence = afterNotFound(absence, nowMs);
         // The project never misses two listings in a row.
         if (step % 2 === 0 || random.next() < 0.2) absence = afterShown(absence, nowMs);
-        absence = afterListing(absence, aListing({ startedAtMs: nowMs }), nowMs);
-        expect(isGone(absence, 'list')).toBe(false);
+        absence = afterListing(absence, aListing({ startedAtMs: nowMs }));
+        expect(isGone(absence, true)).toBe(false);
       }
     }
   });
@@ -86,26 +84,26 @@ describe('a project is gone', () => {
     const missing = notFoundAt(1_000, 2_000, 90_000);
     const early = aListing({ startedAtMs: 999 });
 
-    expect(isGone(absentFrom(missing, early, 1, 2, 3), 'list')).toBe(false);
+    expect(isGone(absentFrom(missing, early, 3), true)).toBe(false);
   });
 
   test('by a page that shows it, the listings before it count no more', () => {
-    const missing = absentFrom(notFoundAt(0, 1, MINUTE_MS), aListing(), 10);
+    const missing = absentFrom(notFoundAt(0, 1, MINUTE_MS), aListing(), 1);
 
-    expect(isGone(absentFrom(afterShown(missing, 20), aListing(), 30), 'list')).toBe(false);
+    expect(isGone(absentFrom(afterShown(missing, 20), aListing(), 1), true)).toBe(false);
   });
 
   test('not by a listing in which a page has shown it', () => {
     const missing = afterShown(notFoundAt(0, 1, MINUTE_MS), 20);
 
-    expect(absentFrom(missing, aListing({ startedAtMs: 20 }), 30)).toBe(missing);
-    expect(absentFrom(missing, aListing({ startedAtMs: 21 }), 30).absentCount).toBe(1);
+    expect(absentFrom(missing, aListing({ startedAtMs: 20 }), 1)).toBe(missing);
+    expect(absentFrom(missing, aListing({ startedAtMs: 21 }), 1).absentCount).toBe(1);
   });
 
   test('after 404s of ten minutes where no list can be read', () => {
-    expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS - 1), 'none')).toBe(false);
-    expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS), 'none')).toBe(true);
-    expect(isGone(notFoundAt(0, 10 * MINUTE_MS), 'none')).toBe(false);
+    expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS - 1), false)).toBe(false);
+    expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS), false)).toBe(true);
+    expect(isGone(notFoundAt(0, 10 * MINUTE_MS), false)).toBe(false);
   });
 });
 
@@ -115,19 +113,19 @@ describe('a project asks for a listing', () => {
   test('after three 404s, and no more once two whole ones lack it', () => {
     expect(asksForListing(notFoundAt(0, 1))).toBe(false);
     expect(asksForListing(missing)).toBe(true);
-    expect(asksForListing(absentFrom(missing, aListing(), 10))).toBe(true);
-    expect(asksForListing(absentFrom(missing, aListing(), 10, 11))).toBe(false);
+    expect(asksForListing(absentFrom(missing, aListing(), 1))).toBe(true);
+    expect(asksForListing(absentFrom(missing, aListing(), 2))).toBe(false);
   });
 
   test('not while listings leave a doubt, because the usual ones decide then', () => {
-    expect(asksForListing(absentFrom(missing, aListing({ malformedRowCount: 1 }), 10))).toBe(false);
+    expect(asksForListing(absentFrom(missing, aListing({ malformedRowCount: 1 }), 1))).toBe(false);
   });
 
   test('not while the list shows it, until a listing lacks it', () => {
     const shown = afterShown(missing, 10);
 
     expect(asksForListing(shown)).toBe(false);
-    expect(asksForListing(absentFrom(shown, aListing(), 20))).toBe(true);
+    expect(asksForListing(absentFrom(shown, aListing(), 1))).toBe(true);
   });
 });
 

@@ -3,7 +3,7 @@ import { createAccountBudget, shareWithCommands } from '../../../functions/polle
 import { leastHeldBy } from '../../../shared/rates/account-rate.ts';
 import { EMPTY_LEDGER, type Ledger } from '../../../shared/rates/ledger.ts';
 import { MINUTE_MS } from '../../../shared/records/time.ts';
-import { NOON_MS } from '../../builders.ts';
+import { NOON_MS, only } from '../../builders.ts';
 import { createScheduler } from '../../simulation/scheduler.ts';
 
 const RATE = { pollerRequestsPerMinute: 350, commandRequestsPerMinute: 250, limitRequestsPerMinute: 700 };
@@ -44,7 +44,7 @@ function aBusyProcess() {
     sentSince: (atMs: number) => sentAtMs.filter((each) => each >= atMs).length,
     invoke: async (durationMs: number) => {
       const stop = new AbortController();
-      void shareWithCommands({ commands: { store, rate: RATE }, budget, clock, signal: stop.signal });
+      void shareWithCommands(only({ commands: { store, rate: RATE }, budget, clock, signal: stop.signal }));
       for (let worker = 0; worker < 12; worker++) send(stop.signal).catch(() => {});
       await scheduler.runUntil(scheduler.now() + durationMs);
       stop.abort(new Error('The invocation ends'));

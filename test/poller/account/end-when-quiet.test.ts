@@ -21,7 +21,7 @@ function setUp(lingerMs: number | undefined, needAt: (count: number) => PollingN
   };
   const begunAtMs = nowMs();
   const end = (isBusy: () => boolean = () => false) =>
-    endWhenQuiet({ planner: only(planner), clock, limits: { lingerMs } }, stop, isBusy);
+    endWhenQuiet(only({ planner: only(planner), clock, limits: only({ lingerMs }) }), stop, isBusy);
   return { end, sleeps, stop, asked, begunAtMs };
 }
 

@@ -3,10 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import type { Replay } from '../../../shared/store/wishes.ts';
 import { anOperation, commandRecord } from '../../builders.ts';
-import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { anAccount, PROJECT_ID } from '../account-under-test.ts';
 
 type Account = ReturnType<typeof anAccount>;
@@ -32,7 +30,7 @@ function begin(account: Account, fields: Partial<AccountDeps> = {}) {
 }
 
 /** A replay that was asked for, and the bus takes none of its events, so it never ends. */
-function anEndlessReplay(account: Account): Pick<AccountDeps, 'replays'> {
+function anEndlessReplay(account: Account): Pick<AccountDeps, 'indexes' | 'store'> {
   const { clock } = account.deps();
   const replay: Replay = {
     replay_id: 'a-replay',
@@ -44,20 +42,14 @@ function anEndlessReplay(account: Account): Pick<AccountDeps, 'replays'> {
     refused_count: 0,
   };
   return {
-    replays: {
-      recorded: {
-        accountId: 'main',
-        indexes: { query: async () => ({ keys: [], next: { pk: 'there is more' } }) },
-        readRecords: async () => [],
+    indexes: { query: async () => ({ keys: [], next: { pk: 'there is more' } }) },
+    store: {
+      ...account.deps().store,
+      async readReplay() {
+        await clock.sleep(100);
+        return replay;
       },
-      store: {
-        ...createBridgeStore(createMemoryTable().as('poller'), 'main', clock),
-        async readReplay() {
-          await clock.sleep(100);
-          return replay;
-        },
-        noteReplay: async () => 'recorded',
-      },
+      noteReplay: async () => 'recorded',
     },
   };
 }

@@ -6,10 +6,10 @@ import { NOON_MS } from '../../builders.ts';
 import { anInvocation, BOOT_AT, named } from './invocation-under-test.ts';
 
 /**
- * Sets up a worker whose planner decides what the test says. It stops with its last decision, or after `sleepCount`
+ * Sets up an invocation whose planner decides what the test says. It stops with its last decision, or after `sleepCount`
  * sleeps.
  */
-function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3, place = 0) {
+function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3) {
   const world = anInvocation();
   const { deps, memory, origin, discovery, leftovers, counts, stop, hooks, sleeps } = world;
   origin.bootAt = BOOT_AT;
@@ -19,7 +19,6 @@ function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3, place = 
   Object.assign(deps.planner, {
     next: (): PollDecision => {
       const [decision = { kind: 'wait', untilMs: Number.POSITIVE_INFINITY }] = left.splice(0, 1);
-      if (left.length === 0 && decisions.length > 0) stop.abort();
       return decision;
     },
   });
@@ -31,14 +30,16 @@ function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3, place = 
       permits.givenBack += 1;
     },
   });
-  hooks.onSleep = () => {
-    if (sleeps.length >= sleepCount) stop.abort();
+  // What is under way ends before the invocation does.
+  hooks.onSleep = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (sleeps.length >= sleepCount || (left.length === 0 && decisions.length > 0)) stop.abort();
   };
-  const run = () => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts }, place);
+  const run = () => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts });
   return { ...world, permits, run };
 }
 
-describe('a worker', () => {
+describe('an invocation', () => {
   test('polls the project that the planner names, with the permit that it took before', async () => {
     const { run, operationCalls, permits, counts } = setUp([
       { kind: 'poll', projectId: 'a' },
@@ -117,10 +118,10 @@ describe('a worker', () => {
     ]);
   });
 
-  test('gives its permit back when nothing is due, and looks again at that time, after a second at the latest', async () => {
+  test('gives its permit back when nothing is due, and looks again at that time, after a quarter of a second at the latest', async () => {
     const { run, permits, sleeps } = setUp(
       [
-        { kind: 'wait', untilMs: NOON_MS + 300 },
+        { kind: 'wait', untilMs: NOON_MS + 100 },
         { kind: 'wait', untilMs: Number.POSITIVE_INFINITY },
         { kind: 'wait', untilMs: NOON_MS },
         { kind: 'wait', untilMs: NOON_MS },
@@ -129,30 +130,28 @@ describe('a worker', () => {
     );
     await run();
 
-    expect(sleeps).toEqual([300, 1_000, 0]);
+    expect(sleeps).toEqual([100, 250, 0, 0]);
     expect(permits).toEqual({ taken: 4, givenBack: 4 });
   });
 
-  test('that has no watch rests for long when nothing is due, and shorter while a permit is only kept', async () => {
-    const kept = (ms: number): PollDecision => ({ kind: 'wait', untilMs: NOON_MS + ms, keepsPermit: true });
-    const { run, sleeps } = setUp(
-      [{ kind: 'wait', untilMs: NOON_MS + 90 }, kept(10_090), kept(99_000), { kind: 'wait', untilMs: 0 }],
-      4,
-      11,
-    );
-    await run();
+  test('takes no further permit while as many polls are under way as may be', async () => {
+    const poll = (projectId: string): PollDecision => ({ kind: 'poll', projectId });
+    const { run, deps, permits, operationCalls } = setUp([poll('a'), poll('b'), poll('c')]);
+    const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const listOperations = deps.upstream.listOperations.bind(deps.upstream);
+    Object.assign(deps.upstream, {
+      listOperations: async (...call: Parameters<typeof listOperations>) => {
+        await answers[operationCalls.length]?.promise;
+        return listOperations(...call);
+      },
+    });
+    const running = run();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(permits.taken).toBe(deps.limits.pollsAtOnce);
+    for (const { resolve } of answers) resolve();
+    await running;
 
-    expect(sleeps).toEqual([10_000, 11 * 90, 10_000]);
-  });
-
-  test.each([
-    ['looks after a second', 3, 1_000],
-    ['looks after ten seconds, because four others look', 4, 10_000],
-  ])('for which nothing is due %s', async (_when, place, restMs) => {
-    const { run, sleeps } = setUp([], 2, place);
-    await run();
-
-    expect(sleeps).toEqual([restMs, restMs]);
+    expect(operationCalls).toEqual(['a', 'b', 'c']);
   });
 
   test('learns from the first page of the list what is history', async () => {
@@ -169,7 +168,7 @@ describe('a worker', () => {
     await run();
 
     expect(permits.taken).toBe(0);
-    expect(sleeps).toEqual([1_000, 1_000, 1_000]);
+    expect(sleeps).toEqual([250, 250, 250]);
   });
 
   // Seeds 500060151 and 1944 of the wide world: the project that it would have chosen waited for two rounds more.
@@ -187,12 +186,12 @@ describe('a worker', () => {
     expect(operationCalls).toEqual([]);
   });
 
-  test('waits a second when it gets no permit', async () => {
+  test('waits a moment when it gets no permit', async () => {
     const { run, deps, sleeps, operationCalls } = setUp();
     Object.assign(deps.budget, { take: () => Promise.reject(new Error('the invocation stops')) });
     await run();
 
-    expect(sleeps).toEqual([1_000, 1_000, 1_000]);
+    expect(sleeps).toEqual([250, 250, 250]);
     expect(operationCalls).toEqual([]);
   });
 

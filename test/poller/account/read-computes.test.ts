@@ -23,7 +23,7 @@ async function read(answer: () => Promise<typeof RUNNING>) {
     clock: aClock(() => 7),
     signal: new AbortController().signal,
   };
-  const outcome = await readComputes(deps, 'p0', permit).then(
+  const outcome = await readComputes(only(deps), 'p0', permit).then(
     () => 'read',
     () => 'failed',
   );

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  isFailureOfLane,
   isSetAside,
   SET_ASIDE_MS_MAX,
   type SetAside,
@@ -39,16 +38,5 @@ describe('an account whose poller throws', () => {
     const untilMs = NOW_MS + SET_ASIDE_MS_MAX + 1;
 
     expect(isSetAside({ failureCount: 1, untilMs }, NOW_MS)).toBe(false);
-  });
-});
-
-describe('a failure', () => {
-  test('is that of the lane when all accounts failed', () => {
-    expect(isFailureOfLane(['failed', 'failed'])).toBe(true);
-    expect(isFailureOfLane(['failed'])).toBe(true);
-  });
-
-  test('is that of the account when another account of the lane was polled', () => {
-    expect(isFailureOfLane(['failed', 'ended'])).toBe(false);
   });
 });

@@ -69,7 +69,7 @@ describe('the time between two readings of a project', () => {
     let decision = plan.next(0);
     for (; decision.kind === 'poll'; decision = plan.next(0)) plan.report(decision.projectId, result, 0);
 
-    expect(decision).toEqual({ kind: 'wait', untilMs: expect.any(Number), keepsPermit: true });
+    expect(decision).toEqual({ kind: 'wait', untilMs: expect.any(Number) });
     expect(decision.kind === 'wait' && plan.next(decision.untilMs).kind).toBe('poll');
   });
 });
@@ -137,7 +137,7 @@ describe('a clock that is set back by an hour', () => {
     plan.reportPage(0, lastPageOf([{ id: 'a' }]), beforeMs);
     for (let decision = plan.next(beforeMs); decision.kind === 'poll'; decision = plan.next(beforeMs))
       plan.report(decision.projectId, result, beforeMs);
-    expect(plan.next(afterMs)).toMatchObject({ kind: 'wait', keepsPermit: true });
+    expect(plan.next(afterMs)).toMatchObject({ kind: 'wait' });
 
     expect(nextOf(plan, afterMs + 1_000, 1)).not.toEqual(['wait']);
   });

@@ -8,8 +8,7 @@ import type { BusEvent } from '../../../shared/events/render-event.ts';
 import type { EntryOutcome } from '../../../shared/records/journal.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
-import type { Key } from '../../../shared/store/table.ts';
-import { NOON_MS } from '../../builders.ts';
+import { NOON_MS, only } from '../../builders.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';
 import { aProject, atMs, endedRows, PROJECT_ID } from '../project/project-under-test.ts';
 
@@ -74,15 +73,14 @@ async function runLoop(project: Recorded, sleepCount: number, options: LoopOptio
     },
   };
   wire(store);
-  const recorded = {
-    indexes: createMemoryIndexes(project.table, shownAs),
-    accountId: 'main',
-    readRecords: (keys: readonly Key[]) => store.readRecords(keys),
-  };
+  const indexes = createMemoryIndexes(project.table, shownAs);
   const bell = { ring: () => {}, listen: () => sleep };
   const clock = { now: () => project.nowMs(), sleep };
-  const deps = { bus, clock, telemetry: project.deps.telemetry, signal: stop.signal, bell };
-  await replayRepeatedly(deps, { recorded, store }, replaying);
+  const { telemetry } = project.deps;
+  await replayRepeatedly(
+    only({ bus, clock, telemetry, signal: stop.signal, bell, store, indexes }),
+    replaying,
+  );
   const replay = await project.store.readReplay();
   return { sent, sleeps, busy, failures, replay };
 }

@@ -4,9 +4,9 @@
  * world and the checker of the simulation of one account.
  */
 
-import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
+import type { AccountDeps, Lease } from '../../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
-import { createLease, type Lease } from '../../../functions/poller/account/lease.ts';
+import { createLease } from '../../../functions/poller/account/lease.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import {
   ACCOUNTS_LOOK_MS,

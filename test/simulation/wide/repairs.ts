@@ -70,7 +70,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'relay-and-invocation-never-stop',
     mistake: 'neither the invocation nor its loops and its relay look at the deadline',
-    noticedBy: 197,
+    noticedBy: 321,
     rule: 'killed-at-time-out',
     file: 'functions/poller/account/wind-up.ts',
     find: 'const first = await Promise.race([task, timeout]);',
@@ -255,7 +255,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'a project that a command has named is read before anything says what is history there',
-    noticedBy: 367,
+    noticedBy: 270,
     rule: 'history',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
@@ -264,7 +264,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'an item that cannot be read stops everything that reads it together with others',
-    noticedBy: 3,
+    noticedBy: 8,
     rule: 'feed-failed',
     file: 'shared/store/records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',

@@ -1,8 +1,6 @@
 /** Keeps the names of projects as the pages of the project list show them. Only a name that has changed is written. */
 
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
   NAME_CHARACTERS_MAX,
   NAMES_PER_ITEM_MAX,
@@ -10,27 +8,8 @@ import {
   type ProjectNamesStore,
   type StoredNames,
 } from '../../../../shared/store/project-names.ts';
-import type { BoundReports } from '../status/report-bound.ts';
+import type { InvocationDeps, ProjectNamesPort } from '../account-deps.ts';
 import type { Discovery } from './origin.ts';
-
-interface NamedRow {
-  readonly id: string;
-  readonly name?: string | undefined;
-}
-
-export interface ProjectNamesPort {
-  take(rows: readonly NamedRow[]): void;
-  /** Resolves to the ids of the projects whose names are stored. */
-  storedIds(): Promise<readonly string[]>;
-  /** Writes the names that are not stored. */
-  write(writing: NameWriting): Promise<void>;
-}
-
-interface NameWriting {
-  /** Says whether the project's name may be forgotten. */
-  readonly isGone: (projectId: string) => boolean;
-  readonly bounds: BoundReports;
-}
 
 export function createNameKeeper(store: Pick<ProjectNamesStore, 'readAll' | 'write'>): ProjectNamesPort {
   let stored: Map<number, StoredNames> | undefined;
@@ -92,20 +71,12 @@ export function withNames(
   return { next: { names: next, revision: revision + 1 }, leftOutCount };
 }
 
-export interface KeepNamesDeps {
-  readonly names: ProjectNamesPort;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly bounds: BoundReports;
-  readonly signal: AbortSignal;
-}
-
 /** A listing of thousands of projects takes seconds, and its names are written together. */
 const LOOK_MS = 5_000;
 
 /** A name that could not be written is written later, because the next listing shows it again. */
 export async function keepNamesRepeatedly(
-  { names, clock, telemetry, bounds, signal }: KeepNamesDeps,
+  { names, clock, telemetry, bounds, signal }: InvocationDeps,
   { projects, listings }: Pick<Discovery, 'projects' | 'listings'>,
 ): Promise<void> {
   const isGone = (id: string) => listings.hasEnded && !projects.memories.has(id);

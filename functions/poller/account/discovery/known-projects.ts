@@ -19,15 +19,13 @@ export interface KnownProjects {
   readonly unreachable: Set<string>;
   /** These projects wait until another account says whether it still has them. */
   readonly awaited: Map<string, Awaited>;
-  /** What other accounts have of the project has not been readable since then. */
-  readonly unreadSinceMs: Map<string, number>;
 }
 
 /** A project that the list has shown, and that waits for the answer of another account. */
 interface Awaited {
   /** This process has waited since then. */
   readonly fromMs: number;
-  /** What the other accounts have of the project was read last at this time. */
+  /** All that the other accounts have of the project was read last at this time, or would have been at the first look. */
   readonly lookedAtMs: number;
   /** What had ended before this is history, if the project is new. */
   readonly since: Timestamp | undefined;
@@ -40,7 +38,6 @@ export function noKnownProjects(): KnownProjects {
     absences: new Map(),
     unreachable: new Set(),
     awaited: new Map(),
-    unreadSinceMs: new Map(),
   };
 }
 
@@ -75,9 +72,8 @@ export interface Absence {
   readonly notFoundCount: number;
   /** Counts the consecutive listings that began after the first 404 and do not show the project. */
   readonly absentCount: number;
-  /** Counts those of these listings that leave no doubt. */
-  readonly wholeAbsentCount: number;
-  readonly lastAbsentAtMs: number | undefined;
+  /** One of these listings leaves a doubt. */
+  readonly isDoubtful: boolean;
   /** A page of the list showed the project last at this time, although its operations answer 404. */
   readonly lastListedAtMs: number | undefined;
 }
@@ -91,10 +87,7 @@ const NOT_FOUND_COUNT_MIN = 3;
  */
 const CERTAIN = { absentCount: 2, spanMs: MINUTE_MS } as const;
 
-/**
- * Each of these listings leaves a doubt: a row that cannot be read may be the project's own, and it may stay so for
- * hours.
- */
+/** A row that cannot be read may be the project's own, and it may stay so for hours. */
 export const DOUBTFUL = { absentCount: 3, spanMs: 10 * MINUTE_MS } as const;
 
 /**
@@ -106,20 +99,13 @@ export const NOT_FOUND_SHARE_MAX = 0.2;
 /** A fixed project that is gone is read once in this time, to see whether it is back. */
 const GONE_INTERVAL_MS = 15 * MINUTE_MS;
 
-/**
- * `list` says that the project list can be read. `none` says that the projects are fixed, so the 404s are the only
- * evidence.
- */
-export type Evidence = 'list' | 'none';
-
 /** `known` is undefined at the first 404. */
 export function afterNotFound(known: Absence | undefined, nowMs: number): Absence {
   const first = {
     firstNotFoundAtMs: nowMs,
     notFoundCount: 0,
     absentCount: 0,
-    wholeAbsentCount: 0,
-    lastAbsentAtMs: undefined,
+    isDoubtful: false,
     lastListedAtMs: undefined,
   };
   const before = known ?? first;
@@ -130,26 +116,15 @@ export function afterNotFound(known: Absence | undefined, nowMs: number): Absenc
  * Returns the absence after a listing that has ended. It says nothing if it began before the first 404, or has shown the
  * project.
  */
-export function afterListing(absence: Absence, listing: Listing, nowMs: number): Absence {
-  const { firstNotFoundAtMs, lastListedAtMs = Number.NEGATIVE_INFINITY } = absence;
+export function afterListing(absence: Absence, listing: Listing): Absence {
+  const { firstNotFoundAtMs, absentCount, isDoubtful, lastListedAtMs = Number.NEGATIVE_INFINITY } = absence;
   if (listing.startedAtMs < firstNotFoundAtMs || listing.startedAtMs <= lastListedAtMs) return absence;
-  return {
-    ...absence,
-    absentCount: absence.absentCount + 1,
-    wholeAbsentCount: absence.wholeAbsentCount + (isCertain(listing) ? 1 : 0),
-    lastAbsentAtMs: nowMs,
-  };
+  return { ...absence, absentCount: absentCount + 1, isDoubtful: isDoubtful || !isCertain(listing) };
 }
 
 /** Returns the absence after a page of the list has shown the project: the count of listings without it begins anew. */
 export function afterShown(absence: Absence, nowMs: number): Absence {
-  return {
-    ...absence,
-    absentCount: 0,
-    wholeAbsentCount: 0,
-    lastAbsentAtMs: undefined,
-    lastListedAtMs: nowMs,
-  };
+  return { ...absence, absentCount: 0, isDoubtful: false, lastListedAtMs: nowMs };
 }
 
 /**
@@ -158,30 +133,24 @@ export function afterShown(absence: Absence, nowMs: number): Absence {
  */
 export const HELD_MS = 5 * MINUTE_MS;
 
-/** Says whether both the 404s and the listings have covered the time that their certainty asks for, and 404s at least this one. */
-export function isGone(absence: Absence, evidence: Evidence, spanMsMin = 0): boolean {
-  const { firstNotFoundAtMs, lastNotFoundAtMs, notFoundCount, absentCount, wholeAbsentCount } = absence;
-  if (notFoundCount < NOT_FOUND_COUNT_MIN) return false;
+/** Without a list the 404s are the only evidence. They have to last for `spanMsMin` in any case. */
+export function isGone(absence: Absence, isListed: boolean, spanMsMin = 0): boolean {
+  const { firstNotFoundAtMs, lastNotFoundAtMs, notFoundCount, absentCount, isDoubtful } = absence;
+  const asked = isListed && !isDoubtful ? CERTAIN : DOUBTFUL;
+  const areListingsEnough = !isListed || absentCount >= asked.absentCount;
   const spanMs = lastNotFoundAtMs - firstNotFoundAtMs;
-  if (spanMs < spanMsMin) return false;
-  if (evidence === 'none') return spanMs >= DOUBTFUL.spanMs;
-  if (wholeAbsentCount >= CERTAIN.absentCount && spanMs >= CERTAIN.spanMs) return true;
-  const absentMs = (absence.lastAbsentAtMs ?? firstNotFoundAtMs) - firstNotFoundAtMs;
-  return absentCount >= DOUBTFUL.absentCount && Math.min(spanMs, absentMs) >= DOUBTFUL.spanMs;
+  return (
+    notFoundCount >= NOT_FOUND_COUNT_MIN && areListingsEnough && spanMs >= Math.max(asked.spanMs, spanMsMin)
+  );
 }
 
 /**
  * Says whether a listing is asked for to decide about this project soon. It is not while the list shows the project or leaves a doubt: then
  * the usual listings decide.
  */
-export function asksForListing({
-  notFoundCount,
-  lastListedAtMs,
-  absentCount,
-  wholeAbsentCount,
-}: Absence): boolean {
-  if (notFoundCount < NOT_FOUND_COUNT_MIN || wholeAbsentCount >= CERTAIN.absentCount) return false;
-  return absentCount === wholeAbsentCount && (absentCount > 0 || lastListedAtMs === undefined);
+export function asksForListing({ notFoundCount, lastListedAtMs, absentCount, isDoubtful }: Absence): boolean {
+  if (notFoundCount < NOT_FOUND_COUNT_MIN || absentCount >= CERTAIN.absentCount) return false;
+  return !isDoubtful && (absentCount > 0 || lastListedAtMs === undefined);
 }
 
 /**

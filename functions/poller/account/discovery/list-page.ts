@@ -2,22 +2,16 @@
 
 import { type ProjectRecord, sinceOf } from '../../../../shared/records/project-record.ts';
 import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
-import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import type { ShownPage } from '../../planner/list-hints.ts';
-import type { PollPlanner } from '../../planner/poll-planner.ts';
 import type { ArrivalHistory } from '../../planner/project-activity.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
-import type { BoundReports } from '../status/report-bound.ts';
-import type { UsageWatch } from '../usage.ts';
-import type { ProjectNamesPort } from './keep-names.ts';
+import type { InvocationDeps } from '../account-deps.ts';
+import { recordAndRelay } from '../relay-leftovers.ts';
 import { awaitedIds, rememberProject } from './known-projects.ts';
-import { type ArrivalDeps, type Discovery, nextOnSight } from './origin.ts';
+import { type Discovery, nextOnSight } from './origin.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
 export const PROJECT_PAGE_ROWS = 400;
@@ -36,21 +30,9 @@ export interface ReadPage extends ShownPage {
   readonly readAtMs: number;
 }
 
-export interface ListPageDeps {
-  readonly upstream: UpstreamClient;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  /** Takes the names that a page shows. */
-  readonly names: ProjectNamesPort;
-  /** Takes what a page shows of usage. */
-  readonly usage: UsageWatch;
-  /** It is aborted when the invocation stops. */
-  readonly signal: AbortSignal;
-}
-
 /** `cursor` is undefined at the beginning of the list. */
 export async function fetchListPage(
-  { upstream, clock, telemetry, names, usage, signal }: ListPageDeps,
+  { upstream, clock, telemetry, names, usage, signal }: InvocationDeps,
   cursor: string | undefined,
   permit: Permit,
 ): Promise<ReadPage> {
@@ -119,22 +101,6 @@ async function hasRecord(store: BridgeStore, projectId: string): Promise<boolean
 /** This many calls of the table run at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;
 
-export interface SightingDeps extends RecordAndRelayDeps, ArrivalDeps {
-  readonly telemetry: Telemetry;
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly planner: PollPlanner;
-  readonly bounds: BoundReports;
-  readonly limits: ProjectLimits;
-  readonly signal: AbortSignal;
-  readonly fixedProjectIds?: readonly string[] | undefined;
-}
-
-export interface ProjectLimits {
-  /** At most this many projects are polled. When it is undefined, `PROJECTS_MAX` is the bound. */
-  readonly projectsMax?: number | undefined;
-}
-
 /** Adding projects needs these fields of a page. */
 export type ShownProjects = Pick<
   ReadPage,
@@ -143,7 +109,7 @@ export type ShownProjects = Pick<
 
 /** Resolves to false when the invocation was stopped before every project was added. */
 export async function addProjects(
-  deps: SightingDeps,
+  deps: InvocationDeps,
   discovery: Discovery,
   page: ShownProjects,
 ): Promise<boolean> {
@@ -153,7 +119,7 @@ export async function addProjects(
 }
 
 /** Looks whether other accounts have answered by now about the projects that the list has shown and that wait for them. */
-export async function addAwaited(deps: SightingDeps, discovery: Discovery): Promise<void> {
+export async function addAwaited(deps: InvocationDeps, discovery: Discovery): Promise<void> {
   const { projects } = discovery;
   // No list shows the projects that the configuration names, so they are looked at however long ago the last look was.
   const isListed = deps.fixedProjectIds === undefined;
@@ -163,7 +129,7 @@ export async function addAwaited(deps: SightingDeps, discovery: Discovery): Prom
 }
 
 function unknownOf(
-  { bounds, limits: { projectsMax = PROJECTS_MAX } }: SightingDeps,
+  { bounds, limits: { projectsMax = PROJECTS_MAX } }: InvocationDeps,
   { projects, addedNow }: Pick<Discovery, 'projects' | 'addedNow'>,
   { projectIds, unavailableProjectIds }: Pick<ShownProjects, 'projectIds' | 'unavailableProjectIds'>,
 ): readonly string[] {
@@ -179,7 +145,7 @@ function unknownOf(
 }
 
 async function addAll(
-  deps: SightingDeps,
+  deps: InvocationDeps,
   discovery: Discovery,
   added: readonly string[],
   sinceFor: (projectId: string) => Timestamp | undefined,
@@ -224,7 +190,7 @@ interface ShownProject {
 
 /** Recalls what an earlier process has learned of a project that this one meets for the first time. */
 async function addOne(
-  deps: SightingDeps,
+  deps: InvocationDeps,
   { projects, listings, origin }: Discovery,
   { projectId, since, recorded }: ShownProject,
 ): Promise<ArrivalHistory | undefined> {

@@ -9,19 +9,15 @@ import {
   type ProjectRecord,
 } from '../../../../shared/records/project-record.ts';
 import { decideMovedAway, wantedBy } from '../../../../shared/records/transfer.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { Listing } from '../../planner/list-hints.ts';
-import type { PollPlanner } from '../../planner/poll-planner.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
+import type { InvocationDeps } from '../account-deps.ts';
+import { recordAndRelay } from '../relay-leftovers.ts';
 import {
-  type Absence,
   afterListing,
   afterNotFound,
   afterShown,
   asksForListing,
-  type Evidence,
   HELD_MS,
   isGone,
   type KnownProjects,
@@ -32,24 +28,12 @@ import type { ReadPage } from './list-page.ts';
 /** This many calls of the table run at once while the projects that a listing has proved gone are recorded. */
 const LOSSES_AT_ONCE = 8;
 
-export interface LossDeps extends RecordAndRelayDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly planner: PollPlanner;
-  /** It is called for each project that is found gone. */
-  readonly onLost: (projectId: string) => void;
-  readonly signal: AbortSignal;
-  readonly fixedProjectIds?: readonly string[] | undefined;
-  /** Returns the accounts that this bridge watches. */
-  readonly watchedAccountIds: () => readonly string[];
-}
-
 /**
  * Counts a 404 of the project's operations. Once there is enough evidence that the project is gone, that is published.
  * `recorded` was stored before the project was asked for.
  */
 export async function countNotFound(
-  deps: LossDeps,
+  deps: InvocationDeps,
   projects: KnownProjects,
   projectId: string,
   recorded?: ProjectRecord,
@@ -60,7 +44,8 @@ export async function countNotFound(
   const absence = afterNotFound(absences.get(projectId), deps.clock.now());
   absences.set(projectId, absence);
   if (asksForListing(absence)) deps.planner.askForListing();
-  if (isGone(absence, evidenceOf(deps), heldMs(deps, recorded))) await lose(deps, projects, [projectId]);
+  if (isGone(absence, deps.fixedProjectIds === undefined, heldMs(deps, recorded)))
+    await lose(deps, projects, [projectId]);
 }
 
 /**
@@ -68,7 +53,7 @@ export async function countNotFound(
  * back.
  */
 export async function endAbsence(
-  deps: Omit<LossDeps, 'planner' | 'onLost' | 'signal'>,
+  deps: InvocationDeps,
   { absences, unreachable }: KnownProjects,
   projectId: string,
 ): Promise<void> {
@@ -92,21 +77,17 @@ export function restartAbsences({ absences }: KnownProjects, page: ReadPage, now
 
 /** Judges all projects that wait by one listing. */
 export async function judgeMissingProjects(
-  deps: LossDeps,
+  deps: InvocationDeps,
   projects: KnownProjects,
   listing: Listing,
 ): Promise<void> {
   const { absences } = projects;
-  const nowMs = deps.clock.now();
-  const judged: [string, Absence][] = [...absences].map(([id, absence]) => [
-    id,
-    afterListing(absence, listing, nowMs),
-  ]);
-  for (const [id, absence] of judged) absences.set(id, absence);
-  const isLost = ([, absence]: [string, Absence]) =>
-    isGone(absence, evidenceOf(deps), heldMs(deps, undefined));
-  const gone = judged.filter(isLost).map(([id]) => id);
-  if (gone.length > 0) await lose(deps, projects, gone);
+  for (const [id, absence] of absences) absences.set(id, afterListing(absence, listing));
+  const isListed = deps.fixedProjectIds === undefined;
+  const heldForMs = heldMs(deps, undefined);
+  const gone = [...absences].filter(([, absence]) => isGone(absence, isListed, heldForMs));
+  const ids = gone.map(([id]) => id);
+  await lose(deps, projects, ids);
 }
 
 /**
@@ -124,18 +105,21 @@ export function restMsOf(
   return restMs({ notFoundProjectCount, requestsPerMinute, isKnownGone });
 }
 
-function evidenceOf({ fixedProjectIds }: LossDeps): Evidence {
-  return fixedProjectIds === undefined ? 'list' : 'none';
-}
-
 /** A project that no other account of the bridge lists may still turn up in one of their lists. */
-function heldMs({ clock, store, watchedAccountIds }: LossDeps, recorded: ProjectRecord | undefined): number {
+function heldMs(
+  { clock, store, watchedAccountIds }: InvocationDeps,
+  recorded: ProjectRecord | undefined,
+): number {
   const isAlone = watchedAccountIds().every((id) => id === store.accountId);
   const isWanted = recorded !== undefined && wantedBy(recorded, clock.now()) !== undefined;
   return isAlone || isWanted ? 0 : HELD_MS;
 }
 
-async function lose(deps: LossDeps, projects: KnownProjects, projectIds: readonly string[]): Promise<void> {
+async function lose(
+  deps: InvocationDeps,
+  projects: KnownProjects,
+  projectIds: readonly string[],
+): Promise<void> {
   await forEachConcurrently(projectIds, LOSSES_AT_ONCE, async (projectId) => {
     // The project may have answered meanwhile.
     if (deps.signal.aborted || !projects.absences.has(projectId)) return;
@@ -144,7 +128,7 @@ async function lose(deps: LossDeps, projects: KnownProjects, projectIds: readonl
 }
 
 /** Resolves to false when another process has changed the record meanwhile. The next 404 or listing decides again. */
-async function recordLoss(deps: LossDeps, projectId: string): Promise<boolean> {
+async function recordLoss(deps: InvocationDeps, projectId: string): Promise<boolean> {
   const record = await deps.store.readProject(projectId);
   const nowMs = deps.clock.now();
   const next = record && (decideMovedAway(record, nowMs) ?? decideUnreachable(record, nowMs));
@@ -152,7 +136,7 @@ async function recordLoss(deps: LossDeps, projectId: string): Promise<boolean> {
 }
 
 /** Nothing polls the project any more. A fixed one is still polled, seldom, because nothing else would show that it is back. */
-export function forget(deps: LossDeps, projects: KnownProjects, projectId: string): void {
+export function forget(deps: InvocationDeps, projects: KnownProjects, projectId: string): void {
   projects.absences.delete(projectId);
   projects.sighted.delete(projectId);
   deps.onLost(projectId);

@@ -12,13 +12,11 @@ import {
 } from '../../../../shared/records/project-record.ts';
 import { DAY_MS, MINUTE_MS, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
 import { DECIDED_WITHIN_MS, decideArrival, decideTakenOver } from '../../../../shared/records/transfer.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Listing } from '../../planner/list-hints.ts';
+import type { InvocationDeps } from '../account-deps.ts';
 import type { Listings } from '../account-memory.ts';
-import type { BoundReports } from '../status/report-bound.ts';
 import { type KnownProjects, provesFirstListing } from './known-projects.ts';
 
 /** Says what one invocation knows of the account's origin. */
@@ -31,16 +29,14 @@ export interface AccountOrigin {
   readonly fromMs: number;
 }
 
-export interface OriginDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-}
-
 /**
  * Reads the origin at the beginning of an invocation. Another process may have read the first whole listing since this
  * environment last looked, and then a project that appears from now on is news to this process, too.
  */
-export async function readOrigin({ store, clock }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
+export async function readOrigin(
+  { store, clock }: InvocationDeps,
+  listings: Listings,
+): Promise<AccountOrigin> {
   const fromMs = clock.now();
   const origin = await store.readOrigin();
   if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true, fromMs };
@@ -53,7 +49,7 @@ export async function readOrigin({ store, clock }: OriginDeps, listings: Listing
  * readable origin it is unknown whether a project is news, so only recorded projects are polled.
  */
 export async function bootAccount(
-  { store }: OriginDeps,
+  { store }: InvocationDeps,
   origin: AccountOrigin,
   listings: Listings,
   readAtMs: number,
@@ -66,7 +62,7 @@ export async function bootAccount(
   listings.hasReadWholeList = stored.is_listed;
 }
 
-async function createAccount(store: OriginDeps['store'], readAtMs: number) {
+async function createAccount(store: BridgeStore, readAtMs: number) {
   // Rows show whole seconds, and so does this time: an operation that was created in this very second is news.
   const first = firstAccountRecord(store.accountId, secondOf(readAtMs));
   await store.record(first, undefined);
@@ -75,7 +71,7 @@ async function createAccount(store: OriginDeps['store'], readAtMs: number) {
 
 /** From the first listing on, a project that appears is news, and operations older than the account are history. */
 export async function recordFirstListing(
-  { store }: OriginDeps,
+  { store }: InvocationDeps,
   listings: Listings,
   listing: Listing,
 ): Promise<void> {
@@ -98,22 +94,13 @@ export interface Discovery {
 /** A new project is looked for in this many other accounts, which takes one call of the table. */
 export const OTHER_ACCOUNTS_MAX = 100;
 
-export interface ArrivalDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly bounds: BoundReports;
-  /** Returns the accounts that this bridge watches. */
-  readonly watchedAccountIds: () => readonly string[];
-}
-
 /**
  * Resolves to the next record of a project that the list shows: `waits` while another account has not said whether it still
  * has the project, and undefined when the record says that the project is visible.
  */
 export async function nextOnSight(
-  deps: ArrivalDeps,
-  { awaited, unreadSinceMs }: KnownProjects,
+  deps: InvocationDeps,
+  { awaited }: KnownProjects,
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): Promise<ProjectRecord | 'waits' | undefined> {
@@ -123,17 +110,14 @@ export async function nextOnSight(
   const { project_id } = sighting;
   const { records: others, unreadCount } = await readOthers(deps, project_id);
   const nowMs = clock.now();
-  const { fromMs } = awaited.get(project_id) ?? { fromMs: nowMs };
-  awaited.set(project_id, { fromMs, lookedAtMs: nowMs, since: sighting.since });
+  const { fromMs, lookedAtMs } = awaited.get(project_id) ?? { fromMs: nowMs, lookedAtMs: nowMs };
+  const readAtMs = unreadCount === 0 ? nowMs : lookedAtMs;
+  awaited.set(project_id, { fromMs, lookedAtMs: readAtMs, since: sighting.since });
   const arrival = decideArrival(store.accountId, recorded, others, { nowMs, waitedMs: nowMs - fromMs });
   const isDecided = arrival.kind !== 'ask' && arrival.kind !== 'wait';
-  if (unreadCount > 0) {
-    const unreadMs = nowMs - (unreadSinceMs.get(project_id) ?? nowMs);
-    unreadSinceMs.set(project_id, nowMs - unreadMs);
-    // A wish changes nothing, so the account whose record was read is asked meanwhile.
-    if (isDecided && unreadMs < READABLE_WITHIN_MS) return 'waits';
-  } else unreadSinceMs.delete(project_id);
-  if (isDecided) for (const waiting of [awaited, unreadSinceMs]) waiting.delete(project_id);
+  // A wish changes nothing, so the account whose record was read is asked meanwhile.
+  if (isDecided && unreadCount > 0 && nowMs - readAtMs < READABLE_WITHIN_MS) return 'waits';
+  if (isDecided) awaited.delete(project_id);
   switch (arrival.kind) {
     case 'first_sight':
       return first;
@@ -156,11 +140,11 @@ export async function nextOnSight(
   }
 }
 
-/** After this time an account whose items the table is too busy to read no longer delays the new projects of the others. */
+/** From this time on an account whose items the table is too busy to read no longer delays the new projects of the others. */
 const READABLE_WITHIN_MS = MINUTE_MS;
 
 async function readOthers(
-  { store, bounds, telemetry, watchedAccountIds }: ArrivalDeps,
+  { store, bounds, telemetry, watchedAccountIds }: InvocationDeps,
   projectId: string,
 ): Promise<{ readonly records: readonly ProjectRecord[]; readonly unreadCount: number }> {
   const ids = watchedAccountIds().filter((id) => id !== store.accountId);
@@ -177,7 +161,7 @@ const BELOW_ALL = secondOf(DAY_MS);
 
 /** Without a bound, the first walk reads the whole list and compares each row with the record of the other account. */
 async function takeOver(
-  { store, clock }: ArrivalDeps,
+  { store, clock }: InvocationDeps,
   own: ProjectRecord | undefined,
   from: ProjectRecord,
 ): Promise<ProjectRecord | 'waits'> {

@@ -4,39 +4,20 @@
  */
 
 import { earlierNowMs } from '../../../../shared/records/time.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
-import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { BARREN_PAGES_MAX, LIST_PAGES_MAX, type Listing } from '../../planner/list-hints.ts';
-import type { PollDecision, PollPlanner } from '../../planner/poll-planner.ts';
+import type { PollDecision } from '../../planner/poll-planner.ts';
+import type { InvocationDeps } from '../account-deps.ts';
 import type { AccountMemory } from '../account-memory.ts';
-import { type HealthDeps, publishRecovery, shownByList, surviveFailure } from '../status/publish-health.ts';
-import {
-  addAwaited,
-  addProjects,
-  fetchListPage,
-  type ListPageDeps,
-  type ReadPage,
-  type SightingDeps,
-} from './list-page.ts';
-import { judgeMissingProjects, type LossDeps, restartAbsences } from './lose-projects.ts';
+import { publishRecovery, shownByList, surviveFailure } from '../status/publish-health.ts';
+import { addAwaited, addProjects, fetchListPage, type ReadPage } from './list-page.ts';
+import { judgeMissingProjects, restartAbsences } from './lose-projects.ts';
 import { bootAccount, type Discovery, recordFirstListing } from './origin.ts';
-
-export interface DiscoveryDeps extends ListPageDeps, SightingDeps, LossDeps, HealthDeps {
-  readonly upstream: UpstreamClient;
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly planner: PollPlanner;
-  readonly limits: SightingDeps['limits'] & HealthDeps['limits'];
-}
 
 /** No page removes a project: only a whole listing is evidence of what is gone. */
 export async function readListPage(
-  deps: DiscoveryDeps,
+  deps: InvocationDeps,
   discovery: Discovery,
   { page, cursor }: PollDecision & { kind: 'list' },
   permit: Permit,
@@ -61,7 +42,7 @@ export async function readListPage(
 
 /** Takes the projects that the configuration names, as a listing of them would show them. */
 export async function takeFixedProjects(
-  deps: DiscoveryDeps,
+  deps: InvocationDeps,
   discovery: Discovery,
   projectIds: readonly string[],
 ): Promise<void> {
@@ -79,7 +60,7 @@ export async function takeFixedProjects(
  * read.
  */
 async function firstReadAtMs(
-  { upstream, clock, signal }: DiscoveryDeps,
+  { upstream, clock, signal }: InvocationDeps,
   projectIds: readonly string[],
 ): Promise<number> {
   for (const projectId of projectIds) {
@@ -103,7 +84,7 @@ function noteEnded({ listings }: Discovery, listing: Listing | undefined): void 
 }
 
 /** Records the listing that has ended. When the table fails, the next look records it. Until then a new project does not count as news. */
-async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<void> {
+async function endListing(deps: InvocationDeps, discovery: Discovery): Promise<void> {
   const { bounds, telemetry } = deps;
   const { projects, listings } = discovery;
   const listing = listings.ended;
@@ -130,7 +111,7 @@ async function endListing(deps: DiscoveryDeps, discovery: Discovery): Promise<vo
  * a page of it has failed. Polls find out which of them were deleted while no process ran, and a list that fails for hours delays new projects
  * alone. Resolves to false when the invocation was stopped before every project was added.
  */
-async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery): Promise<boolean> {
+async function addUnlisted(deps: InvocationDeps, discovery: Discovery): Promise<boolean> {
   const { names, store, clock, fixedProjectIds } = deps;
   const { memories, awaited } = discovery.projects;
   if (fixedProjectIds !== undefined) return true;
@@ -149,7 +130,7 @@ async function addUnlisted(deps: DiscoveryDeps, discovery: Discovery): Promise<b
 const DISCOVERY_LOOK_MS = 5_000;
 
 export async function discoverRepeatedly(
-  deps: DiscoveryDeps,
+  deps: InvocationDeps,
   { health, listings, projects }: AccountMemory,
   discovery: Discovery,
 ): Promise<void> {

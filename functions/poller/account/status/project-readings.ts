@@ -13,12 +13,11 @@ import {
   decideUnread,
   type ProjectRecord,
 } from '../../../../shared/records/project-record.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import type { PollReport } from '../../project/poll-project.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
+import type { InvocationDeps } from '../account-deps.ts';
+import { recordAndRelay } from '../relay-leftovers.ts';
 
 /** A warm environment knows this of the readings of each project. */
 export interface ProjectReadings {
@@ -59,11 +58,6 @@ export function forgetReadings(readings: ProjectReadings, projectId: string): vo
   readings.unread.delete(projectId);
 }
 
-export interface ReadingDeps extends RecordAndRelayDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-}
-
 /**
  * A project is published as unreachable after this time. The upstream often fails for some minutes, and by then six
  * attempts have failed.
@@ -78,7 +72,7 @@ const NOT_PUBLISHED: ReadonlySet<string> = new Set(['unfinished', 'item_unreadab
 
 /** `project` is the record as the poll has read it before. */
 export async function markRead(
-  deps: ReadingDeps,
+  deps: InvocationDeps,
   readings: ProjectReadings,
   projectId: string,
   project: ProjectRecord | undefined,
@@ -117,7 +111,7 @@ export interface FailedReading {
 export type OtherRequests = 'answered' | 'failing' | 'unknown';
 
 export async function markUnread(
-  deps: ReadingDeps,
+  deps: InvocationDeps,
   readings: ProjectReadings,
   { projectId, reason, others }: FailedReading,
 ): Promise<void> {

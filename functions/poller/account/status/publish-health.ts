@@ -12,14 +12,13 @@ import type { AccountTrouble } from '../../../../shared/records/account-status.t
 import { isJournalFull } from '../../../../shared/records/journal.ts';
 import type { DegradedReason } from '../../../../shared/records/journal-entries.ts';
 import { isOpen } from '../../../../shared/records/operation-record.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../../shared/store/table.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
+import type { InvocationDeps } from '../account-deps.ts';
 import { UnreadableKeyError } from '../account-key.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
+import { recordAndRelay } from '../relay-leftovers.ts';
 import type { ProjectReadings } from './project-readings.ts';
 
 /** Says how the upstream answers this account, as far as this process knows it. Each invocation begins with what the status says. */
@@ -41,19 +40,8 @@ export function unknownHealth(): AccountHealth {
   return { answeredAtMs: undefined, failingSinceMs: undefined, isKeyRejected: false, isDegraded: false };
 }
 
-export interface HealthDeps extends RecordAndRelayDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-  readonly limits: HealthLimits;
-}
-
-export interface HealthLimits {
-  /** The account counts as degraded once no poll succeeded for this long. */
-  readonly failingMsMax: number;
-}
-
 /** Begins an invocation with what the account's item says. */
-export async function readHealth({ store }: HealthDeps, health: AccountHealth): Promise<void> {
+export async function readHealth({ store }: InvocationDeps, health: AccountHealth): Promise<void> {
   const account = await unlessUnreadable(store.readAccount());
   health.isDegraded = account?.degraded_reason !== undefined;
 }
@@ -70,7 +58,7 @@ export interface EndedInvocation {
  * learned nothing about it, and neither has one that ends too late: its process was frozen, and other processes may have polled meanwhile.
  */
 export async function publishHealthAtEnd(
-  deps: HealthDeps,
+  deps: InvocationDeps,
   health: AccountHealth,
   { pollCount, overAtMs }: EndedInvocation,
 ): Promise<void> {
@@ -83,7 +71,7 @@ export async function publishHealthAtEnd(
 }
 
 /** Stops all sending. Logs and publishes that once for each key that the upstream refuses. */
-export async function publishRejectedKey(deps: HealthDeps, health: AccountHealth): Promise<void> {
+export async function publishRejectedKey(deps: InvocationDeps, health: AccountHealth): Promise<void> {
   if (health.isKeyRejected) return;
   health.isKeyRejected = true;
   deps.telemetry.log('error', 'key.rejected', {
@@ -112,7 +100,7 @@ export function shownByList({
  * invocation. Any good answer shows that the key is valid; only a poll that succeeded shows that operations can be read.
  */
 export async function publishRecovery(
-  deps: HealthDeps,
+  deps: InvocationDeps,
   health: AccountHealth,
   answered: 'poll' | 'list',
 ): Promise<void> {
@@ -139,7 +127,7 @@ export function markOperationsRead(health: AccountHealth, nowMs: number): void {
 
 /** `reason` is undefined when the account is well. */
 async function publishHealth(
-  deps: HealthDeps,
+  deps: InvocationDeps,
   health: AccountHealth,
   reason: DegradedReason | undefined,
 ): Promise<void> {
@@ -156,16 +144,16 @@ async function publishHealth(
   if (!isRecorded) health.isDegraded = true;
 }
 
-function degradedReason({ clock, limits }: HealthDeps, health: AccountHealth): DegradedReason | undefined {
+function degradedReason(
+  { clock, limits }: InvocationDeps,
+  health: AccountHealth,
+): DegradedReason | undefined {
   if (health.isKeyRejected) return 'key_rejected';
   return failingMs(health, clock.now()) >= limits.failingMsMax ? 'upstream_failing' : undefined;
 }
 
 /** Says what stands in the way of all readings of the account at present. It is undefined when nothing does. */
-export function troubleOf(
-  deps: HealthDeps & { readonly key: { isReadable(): boolean } },
-  health: AccountHealth,
-): AccountTrouble | undefined {
+export function troubleOf(deps: InvocationDeps, health: AccountHealth): AccountTrouble | undefined {
   return deps.key.isReadable() ? degradedReason(deps, health) : 'key_unreadable';
 }
 
@@ -180,11 +168,6 @@ const PAGE_KEYS = 200;
 /** A person who reads "at least 2,000 operations" needs no larger number, and counting takes twenty reads. */
 const COUNTED_MAX = 2_000;
 
-export interface FirstSightDeps extends RecordAndRelayDeps {
-  readonly store: BridgeStore;
-  readonly clock: Clock;
-}
-
 /** A subscriber can wait this long for a number, and looking costs one read of the account's item. */
 const LOOK_MS = 10_000;
 
@@ -198,7 +181,7 @@ export interface ReadSoFar {
 
 /** Looks every ten seconds, and resolves to true when there is nothing to publish any more. */
 export async function publishFirstSightRepeatedly(
-  deps: FirstSightDeps & { readonly signal: AbortSignal },
+  deps: InvocationDeps,
   readSoFar: () => ReadSoFar,
 ): Promise<boolean> {
   const { clock, signal, telemetry } = deps;
@@ -218,7 +201,7 @@ export async function publishFirstSightRepeatedly(
  * starts cold waits until it has read every project itself.
  */
 async function publishFirstSight(
-  deps: FirstSightDeps,
+  deps: InvocationDeps,
   { areProjectsKnown, visibleIds, readings }: ReadSoFar,
 ): Promise<boolean> {
   if (!areProjectsKnown) return false;
@@ -234,7 +217,7 @@ async function publishFirstSight(
 }
 
 /** Counts the open operations that have failed, at most `COUNTED_MAX` of them. */
-async function countFailing({ store }: FirstSightDeps): Promise<number> {
+async function countFailing({ store }: InvocationDeps): Promise<number> {
   let count = 0;
   let start: IndexPosition | undefined;
   do {
@@ -259,7 +242,7 @@ const ADVICE_ON_OTHERS =
  * the next turn comes.
  */
 export async function surviveFailure(
-  deps: HealthDeps,
+  deps: InvocationDeps,
   health: AccountHealth,
   task: () => Promise<void>,
 ): Promise<void> {

@@ -9,15 +9,12 @@ import {
 } from '../../../../shared/records/account-status.ts';
 import { oldestPendingMs, pendingEntries } from '../../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../../shared/records/journal-entries.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { BridgeStore, WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
-import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
-import type { PollPlanner } from '../../planner/poll-planner.ts';
+import type { WorkIndexEntry } from '../../../../shared/store/bridge-store.ts';
+import type { InvocationDeps, StatusPort } from '../account-deps.ts';
 import { type ProjectReadings, recallReadings } from './project-readings.ts';
 import type { AccountHealth } from './publish-health.ts';
-import type { BoundReports } from './report-bound.ts';
 
 /**
  * The status is first written this long after the beginning of an invocation: late enough to have something to
@@ -33,24 +30,6 @@ export interface StatusMemory {
   /** The status as it was last read or written is kept for the next write. */
   stored: AccountStatus | undefined;
   writtenAtMs: number | undefined;
-}
-
-export interface StatusPort {
-  read(): Promise<AccountStatus | undefined>;
-  write(status: AccountStatus): Promise<void>;
-  readonly tally: TallyKeeper;
-  readonly requestsPerMinute: number;
-}
-
-export interface StatusDeps {
-  readonly status: StatusPort;
-  readonly store: BridgeStore;
-  readonly planner: PollPlanner;
-  readonly budget: PollerBudget;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly bounds: BoundReports;
-  readonly signal: AbortSignal;
 }
 
 /** The status says this of the projects and of their polls. */
@@ -75,7 +54,7 @@ const STATUS_AGE_MS_MAX = 10 * 60_000;
  * status. A new process takes over what was learned of the upstream, too. Otherwise everything has to be found out again.
  */
 export async function recallStatus(
-  { status, planner, budget, clock, telemetry }: StatusDeps,
+  { status, planner, budget, clock, telemetry }: InvocationDeps,
   memory: StatusMemory,
   { readings, health }: { readonly readings: ProjectReadings; readonly health: AccountHealth },
 ): Promise<void> {
@@ -105,7 +84,7 @@ function failingSinceMs({ failing_since }: AccountStatus, nowMs: number): number
 }
 
 export async function publishStatusRepeatedly(
-  deps: StatusDeps,
+  deps: InvocationDeps,
   memory: StatusMemory,
   sources: StatusSources,
 ): Promise<void> {
@@ -123,7 +102,7 @@ export async function publishStatusRepeatedly(
  * early has something to report all the same.
  */
 export async function publishStatusIfDue(
-  deps: StatusDeps,
+  deps: InvocationDeps,
   memory: StatusMemory,
   sources: StatusSources,
 ): Promise<void> {
@@ -136,11 +115,16 @@ export async function publishStatusIfDue(
   }
 }
 
-async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: StatusSources): Promise<void> {
-  const { status, store, clock, planner, budget } = deps;
+async function publishStatus(
+  deps: InvocationDeps,
+  memory: StatusMemory,
+  sources: StatusSources,
+): Promise<void> {
+  const { status, store, clock, planner, budget, limits } = deps;
   const nowMs = clock.now();
   const work = await findWork(deps);
   const tally = status.tally.take();
+  measureThrottled(deps, tally);
   if (tally.delaysMs.length >= DELAYS_MAX) deps.bounds.report('delays_kept', DELAYS_MAX);
   const next = nextStatus(memory.stored ?? (await status.read()), {
     nowMs,
@@ -149,7 +133,7 @@ async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: St
     ...sources.summarise(nowMs),
     trouble: sources.trouble(),
     open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
-    requests_per_minute: status.requestsPerMinute,
+    requests_per_minute: limits.requestsPerMinute,
     tally,
     learned: { limit: budget.learned(), hints: planner.hintEvidence() },
   });
@@ -165,10 +149,19 @@ async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: St
  */
 export const WORK_COUNTED_MAX = 5_000;
 
-async function findWork({ store, telemetry }: StatusDeps) {
+async function findWork({ store, telemetry }: InvocationDeps) {
   const { entries, next } = await store.findWorkPage({ limit: WORK_COUNTED_MAX });
   if (next !== undefined) telemetry.log('warn', 'work.not_counted', { counted: entries.length });
   return entries;
+}
+
+/** Of fewer requests a single one that was refused would be a large share. */
+const REQUESTS_FOR_A_SHARE = 20;
+
+/** The alarm goes by the share of the requests that the upstream refused for their rate. */
+function measureThrottled({ telemetry }: InvocationDeps, { requestCount, throttledCount }: Tally): void {
+  if (requestCount < REQUESTS_FOR_A_SHARE) return;
+  telemetry.measure('UpstreamThrottledPercent', (100 * throttledCount) / requestCount);
 }
 
 /** Items are read by so many. All is published when the first of them are, and the relay has met nothing else. */
@@ -178,7 +171,7 @@ const WORK_PAGE = 100;
 export const WORK_READ_MAX = 1_000;
 
 async function measureUnpublished(
-  { store, clock, telemetry }: StatusDeps,
+  { store, clock, telemetry }: InvocationDeps,
   work: readonly WorkIndexEntry[],
   leftoverAtMs: number | undefined,
 ): Promise<void> {
@@ -198,36 +191,21 @@ async function measureUnpublished(
   );
 }
 
-interface TallyKeeper {
-  /** Returns what was counted since the last call. */
-  take(): Tally;
-  /**
-   * Returns the percentage of the requests that the upstream refused for their rate since the last call. It is undefined
-   * after fewer than `REQUESTS_FOR_A_SHARE` requests, of which a single one would be a large share.
-   */
-  takeThrottledPercent(): number | undefined;
-}
-
-const REQUESTS_FOR_A_SHARE = 20;
-
 /** At most this many delays of one minute are kept. More of them do not change a percentile. */
 export const DELAYS_MAX = 5_000;
 
 export function createTally<T extends Telemetry>(
   telemetry: T,
-): { readonly telemetry: T; readonly tally: TallyKeeper } {
+): { readonly telemetry: T; readonly tally: StatusPort['tally'] } {
   let requestCount = 0;
   let throttledCount = 0;
   let delaysMs: number[] = [];
-  let [sharedRequests, sharedThrottled] = [0, 0];
   return {
     telemetry: {
       ...telemetry,
       measure(metric, value, name) {
-        if (metric === 'UpstreamRequests')
-          [requestCount, sharedRequests] = [requestCount + value, sharedRequests + value];
-        if (metric === 'UpstreamThrottled')
-          [throttledCount, sharedThrottled] = [throttledCount + value, sharedThrottled + value];
+        if (metric === 'UpstreamRequests') requestCount += value;
+        if (metric === 'UpstreamThrottled') throttledCount += value;
         if (metric === 'DetectionDelayMs' && delaysMs.length < DELAYS_MAX) delaysMs.push(value);
         telemetry.measure(metric, value, name);
       },
@@ -237,11 +215,6 @@ export function createTally<T extends Telemetry>(
         const taken = { requestCount, throttledCount, delaysMs };
         [requestCount, throttledCount, delaysMs] = [0, 0, []];
         return taken;
-      },
-      takeThrottledPercent() {
-        const [requests, throttled] = [sharedRequests, sharedThrottled];
-        [sharedRequests, sharedThrottled] = [0, 0];
-        return requests < REQUESTS_FOR_A_SHARE ? undefined : (100 * throttled) / requests;
       },
     },
   };

@@ -211,8 +211,7 @@ describe('a listing', () => {
       lastNotFoundAtMs: NOON_MS,
       notFoundCount: 3,
       absentCount: 0,
-      wholeAbsentCount: 0,
-      lastAbsentAtMs: undefined,
+      isDoubtful: false,
       lastListedAtMs: undefined,
     };
     memory.projects.absences.set('b', absence);
@@ -221,7 +220,7 @@ describe('a listing', () => {
 
     await readDuePages();
 
-    expect(memory.projects.absences.get('b')).toMatchObject({ absentCount: 1, wholeAbsentCount: 1 });
+    expect(memory.projects.absences.get('b')).toMatchObject({ absentCount: 1, isDoubtful: false });
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { UsageWatch } from '../../../../functions/poller/account/account-deps.ts';
 import { noListings } from '../../../../functions/poller/account/account-memory.ts';
 import {
   createNameKeeper,
@@ -8,7 +9,6 @@ import {
 import { noKnownProjects } from '../../../../functions/poller/account/discovery/known-projects.ts';
 import { fetchListPage } from '../../../../functions/poller/account/discovery/list-page.ts';
 import { createBoundReports } from '../../../../functions/poller/account/status/report-bound.ts';
-import type { UsageWatch } from '../../../../functions/poller/account/usage.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
@@ -248,7 +248,7 @@ describe('the names of projects', () => {
     };
     const telemetry = aTelemetry({ log: (...line) => void logs.push(line) });
 
-    await keepNamesRepeatedly({ names, clock, telemetry, bounds, signal }, discovery);
+    await keepNamesRepeatedly(only({ names, clock, telemetry, bounds, signal }), discovery);
 
     expect(logs).toEqual(
       Array.from({ length: 3 }, () => ['warn', 'names.not_written', { reason: 'TypeError' }]),
@@ -277,12 +277,15 @@ describe('the names of projects', () => {
     const usage = only<UsageWatch>({ take: () => {} });
 
     await fetchListPage(
-      { upstream, clock, telemetry: silentTelemetry, signal, names: port, usage },
+      only({ upstream, clock, telemetry: silentTelemetry, signal, names: port, usage }),
       undefined,
       { use: () => true },
     );
     const discovery = { projects: noKnownProjects(), listings: noListings() };
-    await keepNamesRepeatedly({ names: port, clock, telemetry: silentTelemetry, bounds, signal }, discovery);
+    await keepNamesRepeatedly(
+      only({ names: port, clock, telemetry: silentTelemetry, bounds, signal }),
+      discovery,
+    );
 
     expect(sleeps[0]).toBe(5_000);
     expect(await names.nameOf('a')).toBe('shop');

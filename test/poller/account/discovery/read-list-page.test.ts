@@ -78,8 +78,7 @@ describe('a page of the project list in its turn', () => {
       lastNotFoundAtMs: NOON_MS,
       notFoundCount: 3,
       absentCount: 2,
-      wholeAbsentCount: 1,
-      lastAbsentAtMs: NOON_MS,
+      isDoubtful: true,
       lastListedAtMs: undefined,
     };
     for (const id of ['shown', 'unavailable', 'absent']) memory.projects.absences.set(id, absence);
@@ -87,7 +86,7 @@ describe('a page of the project list in its turn', () => {
 
     await readListPage(deps, discovery, turn, PERMIT);
 
-    const anew = { absentCount: 0, wholeAbsentCount: 0, lastAbsentAtMs: undefined, lastListedAtMs: nowMs() };
+    const anew = { absentCount: 0, isDoubtful: false, lastListedAtMs: nowMs() };
     expect(memory.projects.absences.get('shown')).toEqual({ ...absence, ...anew });
     expect(memory.projects.absences.get('unavailable')).toEqual({ ...absence, ...anew });
     expect(memory.projects.absences.get('absent')).toEqual(absence);

@@ -11,8 +11,7 @@ function setUp(freeAt: number) {
     asked.push(durationMs);
     return asked.length >= freeAt;
   };
-  const wait = () =>
-    waitForLease({ lease: only({ acquire }), clock: deps.clock, signal: deps.signal }, 61_000);
+  const wait = () => waitForLease({ ...deps, lease: only({ acquire }) }, 61_000);
   return { wait, stop, sleeps, asked };
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../../../../functions/poller/account/status/publish-health.ts';
 import { PENDING_ENTRIES_MAX } from '../../../../shared/records/journal.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
+import { only } from '../../../builders.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 
 const FAILING_MS = 180_000;
@@ -42,7 +43,7 @@ describe('the trouble of an account', () => {
     health.isKeyRejected = isKeyRejected;
     if (failedForMs > 0) markFailed(health, nowMs() - failedForMs);
 
-    expect(troubleOf({ ...deps, key: { isReadable: () => isReadable } }, health)).toBe(trouble);
+    expect(troubleOf({ ...deps, key: only({ isReadable: () => isReadable }) }, health)).toBe(trouble);
   });
 });
 

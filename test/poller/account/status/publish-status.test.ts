@@ -428,6 +428,26 @@ describe('the status of the account', () => {
 });
 
 describe('what is counted for the status', () => {
+  test.each([
+    [40, 10, [25]],
+    [20, 0, [0]],
+    // One refusal among a handful of requests would be a large share.
+    [19, 19, []],
+  ])(
+    'says of %i requests which share the upstream refused for their rate',
+    async (requestCount, throttledCount, percents) => {
+      const world = anAccount();
+      Object.assign(world.deps.status.tally, {
+        take: () => ({ requestCount, throttledCount, delaysMs: [] }),
+      });
+      stopAfter(world, 2);
+      await world.publish();
+
+      const measured = world.measures.filter(([metric]) => metric === 'UpstreamThrottledPercent');
+      expect(measured.map(([, value]) => value)).toEqual(percents);
+    },
+  );
+
   test('goes on to the metrics, and is taken once', () => {
     const measured: unknown[] = [];
     const inner = { log: () => {}, measure: (...each: unknown[]) => void measured.push(each) };
@@ -442,21 +462,6 @@ describe('what is counted for the status', () => {
     expect(measured.at(-1)).toEqual(['FailuresByAction', 1, 'start_compute']);
     expect(tally.take()).toEqual({ requestCount: 3, throttledCount: 1, delaysMs: [250] });
     expect(tally.take()).toEqual({ requestCount: 0, throttledCount: 0, delaysMs: [] });
-  });
-
-  test('say which share of the requests since the last invocation the upstream refused for their rate', () => {
-    const { telemetry, tally } = createTally(silentTelemetry);
-    telemetry.measure('UpstreamRequests', 40);
-    telemetry.measure('UpstreamThrottled', 10);
-    tally.take();
-
-    expect(tally.takeThrottledPercent()).toBe(25);
-    telemetry.measure('UpstreamRequests', 20);
-    expect(tally.takeThrottledPercent()).toBe(0);
-    telemetry.measure('UpstreamRequests', 19);
-    telemetry.measure('UpstreamThrottled', 19);
-    // One refusal among a handful of requests would be a large share.
-    expect(tally.takeThrottledPercent()).toBeUndefined();
   });
 
   test('keeps five thousand delays and no more', () => {
