@@ -144,11 +144,6 @@ function countUnseen(project: Project, expected: Expectations, fromMs: number, n
   project.recountMs = nowMs + spanMs;
 }
 
-/** Lists of computes get at most this share of the permits, so that they cannot crowd out the polls. */
-const COMPUTES_SHARE_MAX = 0.3;
-/** This number of permits for lists of computes can be saved up. */
-const COMPUTES_SAVED_MAX = 3;
-
 /** A list has to spare more polls than this, because some of what it spares is spent around the instant that it names. */
 const SPARED_POLLS_MIN = 1.5;
 
@@ -177,7 +172,6 @@ const RECALL_ENOUGH = 0.5;
  */
 export function createComputeLists(expected: Expectations) {
   let price = 0;
-  let saved = 1;
   let unreadableCount = 0;
   let restMs = Number.NEGATIVE_INFINITY;
   return {
@@ -197,8 +191,7 @@ export function createComputeLists(expected: Expectations) {
       recall: number,
       nowMs: number,
     ): Project | undefined {
-      saved = Math.min(COMPUTES_SAVED_MAX, saved + COMPUTES_SHARE_MAX);
-      if (saved < 1 || price === 0 || nowMs < restMs || recall > RECALL_ENOUGH) return undefined;
+      if (price === 0 || nowMs < restMs || recall > RECALL_ENOUGH) return undefined;
       let best: Project | undefined;
       let most = SPARED_POLLS_MIN;
       for (const project of projects) {
@@ -207,7 +200,6 @@ export function createComputeLists(expected: Expectations) {
         else if (spared > most) [best, most] = [project, spared];
       }
       if (best === undefined) return undefined;
-      saved -= 1;
       best.computesRestMs = Number.POSITIVE_INFINITY;
       return best;
     },
