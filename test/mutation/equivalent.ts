@@ -17,14 +17,14 @@ const RECORD_OPERATION = 'shared/protocol/record-operation.ts';
 export const equivalents: readonly Equivalent[] = [
   {
     file: RECORD_OPERATION,
-    line: '} catch {',
-    original: "{ return 'unknown'; }",
-    replacement: '{}',
+    line: "const result = await deps.store.record(next, state.recorded?.revision).catch(() => 'unknown' as const);",
+    original: "() => 'unknown' as const",
+    replacement: '() => undefined',
     proof: "The caller compares the result with 'recorded' and with nothing else.",
   },
   {
     file: RECORD_OPERATION,
-    line: "return 'unknown';",
+    line: "const result = await deps.store.record(next, state.recorded?.revision).catch(() => 'unknown' as const);",
     original: "'unknown'",
     replacement: '""',
     proof: "The caller compares the result with 'recorded' and with nothing else.",

@@ -52,7 +52,7 @@ export const mutants: readonly NamedMutant[] = [
     name: 'false-hints-are-believed',
     mistake: 'a hint field that moves without transitions is believed for ever',
     file: 'functions/poller/planner/list-hints.ts',
-    find: 'counts.moves <= FALSE_ALARMS_PER_HIT_MAX * Math.max(HITS_ASSUMED, counts.hits);',
+    find: 'counts.moves <= FALSE_ALARMS_PER_HIT_MAX * Math.max(HITS_ASSUMED, counts.found);',
     replace: 'counts.moves >= 0;',
     tests: 'test/poller/planner/poll-planner.test.ts',
   },

@@ -138,7 +138,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'failed-is-terminal',
-    noticedBy: 34,
+    noticedBy: 339,
     mistake: 'a failed operation is not watched, so its retry is missed',
     file: 'shared/records/operation-record.ts',
     find: "new Set(['finished', 'skipped', 'cancelled', 'error'])",

@@ -14,7 +14,7 @@ const SHARE = 0.025;
 const SALT = 0x25bf1;
 
 /** In these shares of such runs the key has no right to read computes, and what the lists say of their use is wrong. */
-const REFUSED_SHARE = 0.2;
+const REFUSED_SHARE = 0.4;
 const WRONG_SHARE = 0.4;
 
 export function drawReadComputes(seed: number): boolean {
