@@ -19,10 +19,11 @@ describe('the protocol under simulation', () => {
   // creation had finished, was reopened and failed, while another operation of it went on. In 500101375 the same was
   // true of a start that had been skipped. In 500101578 a clock that ran 23 hours fast proved the end of a list of new rows. In 500009825
   // a sweep that the end of an invocation had cut short rested for ten minutes. In 900000591 the first page of a walk that goes on came from a
-  // replica that lagged, and the bound rose to the head of the walk before.
+  // replica that lagged, and the bound rose to the head of the walk before. In 900000620 a process lost the reply to its first write of the
+  // account, polled what another one had recorded, and published history. In 900050021 the checker asked for an end that R3 makes history.
   test.each([
     65, 889, 1108, 1304, 1580, 5268, 7385, 500_006_894, 500_010_390, 500_020_083, 500_101_375, 500_101_578,
-    500_009_825, 900_000_591,
+    500_009_825, 900_000_591, 900_000_620, 900_050_021,
   ])('keeps the promise in run %i, which once broke it', async (seed) => {
     const { violations, rejections } = await simulate(seed);
 

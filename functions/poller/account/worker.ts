@@ -11,7 +11,7 @@ import type { InvocationDeps } from './account-deps.ts';
 import { type AccountMemory, countPoll, type InvocationCounts } from './account-memory.ts';
 import { type KnownProjects, rememberProject } from './discovery/known-projects.ts';
 import { countNotFound, endAbsence, forget, restMsOf } from './discovery/lose-projects.ts';
-import type { AccountOrigin, Discovery } from './discovery/origin.ts';
+import { type AccountOrigin, type Discovery, readOriginAgain } from './discovery/origin.ts';
 import { readListPage } from './discovery/project-list.ts';
 import type { Leftovers } from './relay-leftovers.ts';
 import {
@@ -125,6 +125,9 @@ export async function pollOneProject(
   const { projects } = memory;
   let report: PollReport | undefined;
   try {
+    // Whoever has recorded the project has found the account recorded, and that says what is history in the project.
+    if (origin.bootAt === undefined && !origin.isUnreadable)
+      await readOriginAgain(deps, origin, memory.listings);
     const history = planner.historyOf(projectId);
     const onRead = () => markOperationsRead(memory.health, clock.now());
     const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };

@@ -33,15 +33,23 @@ export interface AccountOrigin {
  * Reads the origin at the beginning of an invocation. Another process may have read the first whole listing since this
  * environment last looked, and then a project that appears from now on is news to this process, too.
  */
-export async function readOrigin(
-  { store, clock }: InvocationDeps,
+export async function readOrigin(deps: InvocationDeps, listings: Listings): Promise<AccountOrigin> {
+  const origin = { bootAt: undefined, isUnreadable: false, fromMs: deps.clock.now() };
+  await readOriginAgain(deps, origin, listings);
+  return origin;
+}
+
+/** Another process may have recorded the account meanwhile, or this one, and lost the reply. */
+export async function readOriginAgain(
+  { store }: InvocationDeps,
+  origin: AccountOrigin,
   listings: Listings,
-): Promise<AccountOrigin> {
-  const fromMs = clock.now();
-  const origin = await store.readOrigin();
-  if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true, fromMs };
-  if (origin?.is_listed === true) listings.hasReadWholeList = true;
-  return { bootAt: origin?.boot_at, isUnreadable: false, fromMs };
+): Promise<void> {
+  const stored = await store.readOrigin();
+  origin.isUnreadable = stored === 'unreadable';
+  if (stored === undefined || stored === 'unreadable') return;
+  origin.bootAt = stored.boot_at;
+  if (stored.is_listed) listings.hasReadWholeList = true;
 }
 
 /**
