@@ -118,7 +118,7 @@ const UNTRIED_MISS = 0.8;
 /**
  * A false alarm costs a request, so the field is no longer believed once it is wrong this many times as often as right. With 500 projects and 8 false
  * alarms for each transition the mean delay is 0.36 s, and 6.2 s when the field is not believed; with 20 it is 0.68 and 6.6 s. Where ten times as much
- * happens, so that not even every true alarm has a permit, it is 4.7 and 5.6 s with 8, and 10.8 and 6.3 s with 20.
+ * happens, so that there are more alarms than permits, it is 4.7 and 5.6 s with 8, and 10.8 and 6.3 s with 20.
  */
 const FALSE_ALARMS_PER_HIT_MAX = 30;
 const HITS_ASSUMED = 10;
