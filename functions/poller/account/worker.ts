@@ -125,7 +125,7 @@ export async function pollOneProject(
   const { projects } = memory;
   let report: PollReport | undefined;
   try {
-    // Whoever has recorded the project has found the account recorded, and that says what is history in the project.
+    // A project that is recorded proves that its account is, too, and the record of the account says since when operations are news.
     if (origin.bootAt === undefined && !origin.isUnreadable)
       await readOriginAgain(deps, origin, memory.listings);
     const history = planner.historyOf(projectId);

@@ -185,7 +185,7 @@ async function waitFor(
           : askForSent(client, sentAs.projectId, sentAs.requestId);
       return waitUntil({ ask, timeoutMs: durationMs, clock, signal, onProgress });
     }).catch((error: unknown) => {
-      // The command was accepted: its answer is printed, whoever refuses to say how it goes on.
+      // The command was accepted, so its answer is printed even when the bridge refuses to tell its end.
       if (!(error instanceof AppError)) throw error;
       note(`${error.message} Its end can be asked for with "operations-bridge wait command ${id}${place}".`);
       return { kind: 'unknown', state: 'unknown', seen: null } satisfies Outcome;

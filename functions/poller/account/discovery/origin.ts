@@ -39,7 +39,7 @@ export async function readOrigin(deps: InvocationDeps, listings: Listings): Prom
   return origin;
 }
 
-/** Another process may have recorded the account meanwhile, or this one, and lost the reply. */
+/** The account may have been recorded meanwhile: by another process, or by a write of this one whose reply was lost. */
 export async function readOriginAgain(
   { store }: InvocationDeps,
   origin: AccountOrigin,
