@@ -8,7 +8,7 @@ import { createAccountStore } from '../../../shared/accounts/account-store.ts';
 import { pollerEnvironment } from '../../../shared/config/poller-config.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
-import type { Table } from '../../../shared/store/table.ts';
+import { type Key, KeysUnreadError, type Table } from '../../../shared/store/table.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../../simulation/scheduler.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';
@@ -33,6 +33,7 @@ export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], 
   const accepted: Published[] = [];
   const logs: Readonly<Record<string, unknown>>[] = [];
   const walkAgesMs: number[] = [];
+  const dials = { isUnread: (_key: Key): boolean => false };
   let callCount = 0;
   let killedAt: number | undefined;
   let running: ReturnType<typeof begin> | undefined;
@@ -42,6 +43,8 @@ export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], 
     /** The bridge watches these accounts, with these settings, from the next invocation on. */
     watched,
     table,
+    /** The table is too busy to read these keys together with others. */
+    dials,
     logs,
     /** Both accounts and their lane have measured these ages of the oldest reading. */
     walkAgesMs,
@@ -119,7 +122,13 @@ export function severalAccounts<Id extends string>(ids: readonly [Id, ...Id[]], 
     const sync = table.as('poller').sync;
     const calls: Table = {
       get: (key) => via(() => sync.get(key)),
-      getMany: (keys) => via(() => keys.flatMap((key) => sync.get(key) ?? [])),
+      getMany: (keys) =>
+        via(() => {
+          const unread = keys.filter(dials.isUnread);
+          const items = keys.flatMap((key) => (unread.includes(key) ? [] : (sync.get(key) ?? [])));
+          if (unread.length > 0) throw new KeysUnreadError('bridge', items, unread);
+          return items;
+        }),
       update: (update) => via(() => sync.update(update)),
       queryWork: (query) => via(() => sync.queryWork(query)),
       queryWorkPage: (query) => via(() => sync.queryWorkPage(query)),

@@ -113,6 +113,22 @@ test('one listing that shows the project is enough for it to go on', async () =>
   expect(told(bridge, 'Project Unreachable')).toEqual([]);
 });
 
+test('a project that moves is no new one while the table is too busy to read what the account that had it knows of it', async () => {
+  const bridge = await aProject();
+  let sinceMs: number | undefined;
+  bridge.dials.isUnread = ({ pk, sk }) => {
+    if (pk !== `A#left#P#${PROJECT_ID}` || sk !== 'PROJECT') return false;
+    sinceMs ??= bridge.nowMs();
+    return bridge.nowMs() < sinceMs + 40_000;
+  };
+  bridge.move(PROJECT_ID, 'left', 'right');
+
+  await bridge.run(8 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED]);
+  expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }]);
+});
+
 test('a project that both accounts can see is told by both, as if each were alone', async () => {
   const bridge = await aProject();
   const { left, right } = bridge.services;
